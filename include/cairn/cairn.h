@@ -339,7 +339,8 @@ int cairn_protect_array(cairn_session* session, const char* name, void* data, ca
                         const size_t* shape);
 /* Protects this rank's part of a global array that spans ranks, so that L4 files show that array as one. global_shape
  * is its shape, offset is the place of the part's first element in it. shape, global_shape and offset have dims numbers
- * each, in elements, slowest dimension first; dims is at least 1. Otherwise like cairn_protect_array. Local. */
+ * each, in elements, slowest dimension first; dims is at least 1. Restore returns CAIRN_ERR_MISMATCH if the snapshot
+ * has another place. Otherwise like cairn_protect_array. Local. */
 int cairn_protect_part(cairn_session* session, const char* name, void* data, cairn_type type, int dims,
                        const size_t* shape, const size_t* global_shape, const size_t* offset);
 /* Protects count elements of the caller's own type. element_bytes is its size in bytes; restore compares it and

@@ -82,7 +82,9 @@ struct RestoreReport {
 };
 
 // Where a region lies in a global array that spans ranks. L4 files show that array as one. Cairn stores the place and
-// does not move data by it. Both members have one number per dimension of the region, slowest dimension first.
+// does not move data by it: restore() throws kind `mismatch` if the snapshot has another place. If the place changes
+// during a run, protect the region without a place, restore it, and protect it again with its place. Both members have
+// one number per dimension of the region, slowest dimension first.
 struct GlobalPlace {
   std::vector<std::uint64_t> shape;   // of the global array, in elements
   std::vector<std::uint64_t> offset;  // of the region's first element in the global array, in elements
@@ -291,8 +293,8 @@ class SessionBase {
   // changes nothing, and the report says `restored = false`: there are no snapshots, or [restart] mode = fresh.
   //
   // Collective.
-  // Requires: the same regions are protected as in the snapshot, with the same types and shapes. Containers may have
-  // another size.
+  // Requires: the same regions are protected as in the snapshot, with the same types, shapes and places. Containers may
+  // have another size. A region without a place fits any place.
   // Throws: on all ranks. Kind `unrecoverable`: snapshots exist, but none can be restored; the text names versions and
   // missing ranks. Kind `mismatch`: ranks or regions differ; the text lists the differences. After an error, the
   // contents of the regions are undefined, except where protect() says otherwise. snapshot() throws until a later

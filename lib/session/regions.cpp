@@ -39,6 +39,21 @@ std::string difference(const RegionInfo& region, const RegionInfo& stored) {
                      same ? stored.stored_type_text() : stored.type_text());
 }
 
+// "[2][0] of [8][5]"
+std::string place_text(const RegionInfo& region) {
+  const auto brackets = [](const std::vector<std::uint64_t>& numbers) {
+    std::string text;
+    for (const std::uint64_t number : numbers) text += fmt::format("[{}]", number);
+    return text;
+  };
+  return fmt::format("{} of {}", brackets(region.global_offset), brackets(region.global_shape));
+}
+
+// "plate at [2][0] of [8][5] (in the snapshot at [4][0] of [8][5])"
+std::string place_difference(const RegionInfo& region, const RegionInfo& stored) {
+  return fmt::format("{} at {} (in the snapshot at {})", region.name, place_text(region), place_text(stored));
+}
+
 // "plate float64[100], step int32": the first few.
 std::string list_text(const std::vector<std::string>& regions) {
   constexpr std::size_t kShown = 8;
@@ -52,6 +67,14 @@ std::string sentence(const std::vector<std::pair<std::string_view, std::vector<s
     if (!regions.empty()) text += fmt::format("{}{}{}", text.empty() ? "" : "; ", heading, list_text(regions));
   }
   return text;
+}
+
+// What to do about regions of another size or place; both empty: about other differences.
+std::string hint_for(const std::vector<std::string>& fixed, const std::vector<std::string>& moved) {
+  if (!fixed.empty()) return "start the job with the problem size of the snapshot";
+  if (!moved.empty())
+    return "restore() moves no elements between ranks: cut the array as in the snapshot, or protect it without a place";
+  return "protect the same names with the same types and shapes as in the snapshot";
 }
 
 Error null_pointer(const RegionInfo& region) {
@@ -106,6 +129,11 @@ bool Regions::Region::fits(const RegionInfo& stored) const {
 
 bool Regions::Region::has_fixed_size_other_than(const RegionInfo& stored) const {
   return fixed_size && info.shape.front() != stored.shape.front();
+}
+
+bool Regions::Region::has_place_other_than(const RegionInfo& stored) const {
+  if (info.global_shape.empty() || stored.global_shape.empty()) return false;
+  return info.global_shape != stored.global_shape || info.global_offset != stored.global_offset;
 }
 
 Status Regions::protect(const std::string& name, detail::RegionAccess access) {
@@ -181,6 +209,7 @@ Status Regions::check_against(const Shard& shard, const std::string& only) {
   std::vector<std::string> unknown;
   std::vector<std::string> changed;
   std::vector<std::string> fixed;
+  std::vector<std::string> moved;
   for (Region& region : regions_) {
     if (!asked(region.info.name)) continue;
     region.look();
@@ -190,9 +219,12 @@ Status Regions::check_against(const Shard& shard, const std::string& only) {
       continue;
     }
     const RegionInfo& stored = shard.regions()[*found].info;
-    const bool fits = region.fits(stored);
-    if (fits && !region.has_fixed_size_other_than(stored)) continue;
-    (fits ? fixed : changed).push_back(difference(region.info, stored));
+    if (!region.fits(stored))
+      changed.push_back(difference(region.info, stored));
+    else if (region.has_fixed_size_other_than(stored))
+      fixed.push_back(difference(region.info, stored));
+    else if (region.has_place_other_than(stored))
+      moved.push_back(place_difference(region.info, stored));
   }
   std::vector<std::string> unprotected;
   for (const PlacedRegion& region : shard.regions()) {
@@ -203,12 +235,11 @@ Status Regions::check_against(const Shard& shard, const std::string& only) {
   const std::string differences = sentence({{"not in the snapshot: ", unknown},
                                             {"not protected: ", unprotected},
                                             {"of another type or shape: ", changed},
-                                            {"of a fixed size, but another in the snapshot: ", fixed}});
+                                            {"of a fixed size, but another in the snapshot: ", fixed},
+                                            {"another part of a global array: ", moved}});
   if (differences.empty()) return {};
   const std::string what = only.empty() ? "the protected regions do" : fmt::format("region \"{}\" does", only);
-  return fail(Code::mismatch, fmt::format("{} not match the snapshot: {}", what, differences),
-              fixed.empty() ? "protect the same names with the same types and shapes as in the snapshot"
-                            : "start the job with the problem size of the snapshot");
+  return fail(Code::mismatch, fmt::format("{} not match the snapshot: {}", what, differences), hint_for(fixed, moved));
 }
 
 // If the regions would be written now with exactly the table that the shard has, each of them is where the plan says.

@@ -63,6 +63,8 @@ class Regions {
     [[nodiscard]] bool has_changed() const;            // since the plan was made
     [[nodiscard]] bool fits(const RegionInfo& stored) const;
     [[nodiscard]] bool has_fixed_size_other_than(const RegionInfo& stored) const;  // of one that fits
+    // Of one that fits, if both say where they lie in a global array.
+    [[nodiscard]] bool has_place_other_than(const RegionInfo& stored) const;
   };
   [[nodiscard]] static Region region_of(const std::string& name, detail::RegionAccess access);
 

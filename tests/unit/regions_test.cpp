@@ -190,5 +190,47 @@ TEST(MismatchedRegions, of_another_cpp_type_are_refused_with_both_types_as_in_th
   EXPECT_THAT(refusal("4Cell", "Cell"), Fails(Code::mismatch, {"number", "opaque(4Cell, 4 B)", "opaque(Cell, 4 B)"}));
 }
 
+// What restoring four numbers at `place` is refused with, which were at `stored` of an array.
+Status refusal_of_place(const std::optional<GlobalPlace>& place, const std::optional<GlobalPlace>& stored,
+                        bool container) {
+  const FileName name{"v00000001-0000000000000001/rank000003.shard"};
+  std::vector<int> numbers(4, 1);
+  const auto regions_of = [&](const std::optional<GlobalPlace>& at) {
+    detail::RegionAccess access = access_to(numbers);
+    access.place = at;
+    if (!container) {
+      access.shape = {4};
+      access.elements = {};
+      access.resize = {};
+    }
+    Regions regions(BlockDigest::crc32c);
+    EXPECT_TRUE(regions.protect("numbers", std::move(access)));
+    return regions;
+  };
+  MemoryStore store;
+  Regions before = regions_of(stored);
+  const auto capture = before.capture();
+  EXPECT_TRUE(write_shard(store, name, test::sample_identity({3}), capture->plan, capture->regions));
+  numbers.assign(4, 7);
+  Regions now = regions_of(place);
+  const Status restored = now.restore(ShardFile::open(store, name).value(), {});
+  EXPECT_EQ(numbers, std::vector<int>(4, restored ? 1 : 7));
+  return restored;
+}
+
+// The ranks of a job that cuts its array otherwise have other elements than in the snapshot.
+TEST(MismatchedRegions, of_another_part_of_a_global_array_are_refused_with_both_places) {
+  for (const bool container : {false, true}) {
+    EXPECT_TRUE(refusal_of_place(GlobalPlace{{8}, {4}}, GlobalPlace{{8}, {4}}, container));
+    EXPECT_THAT(refusal_of_place(GlobalPlace{{8}, {4}}, GlobalPlace{{8}, {0}}, container),
+                Fails(Code::mismatch, {"numbers", "at [4] of [8]", "at [0] of [8]", "without a place"}));
+    EXPECT_THAT(refusal_of_place(GlobalPlace{{9}, {4}}, GlobalPlace{{8}, {4}}, container),
+                Fails(Code::mismatch, {"numbers", "at [4] of [9]", "at [4] of [8]"}));
+    // Where one of them says no place, nothing is known to be wrong.
+    EXPECT_TRUE(refusal_of_place(std::nullopt, GlobalPlace{{8}, {4}}, container));
+    EXPECT_TRUE(refusal_of_place(GlobalPlace{{8}, {4}}, std::nullopt, container));
+  }
+}
+
 }  // namespace
 }  // namespace cairn

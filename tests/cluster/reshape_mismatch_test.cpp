@@ -54,13 +54,14 @@ struct Case {
   };
   std::function<std::vector<Want>(std::uint32_t)> now;
   std::function<std::byte(std::uint32_t)> value = [](std::uint32_t) { return std::byte{1}; };  // of all bytes of a rank
-  std::function<Ranks(std::uint32_t)> holds = [this](std::uint32_t rank) {
+  std::function<Ranks(std::uint32_t)> holds = {};  // by new rank; empty: by turns
+
+  [[nodiscard]] Ranks held_by(std::uint32_t rank) const {
+    if (holds) return holds(rank);
     Ranks held;
-    for (std::uint32_t old_rank = 0; old_rank < old_ranks; ++old_rank) {
-      if (old_rank % new_ranks == rank) held.push_back(old_rank);
-    }
+    for (std::uint32_t old_rank = rank; old_rank < old_ranks; old_rank += new_ranks) held.push_back(old_rank);
     return held;
-  };
+  }
 };
 
 // The finding, which all members must have. None: restored.
@@ -69,7 +70,7 @@ Findings play(const Case& one) {
   run_cluster(one.new_ranks, [&](Comm& comm) {
     const std::uint32_t rank = comm.rank().value;
     reshape::Input input{one.old_ranks, {}, {}};
-    for (const std::uint32_t held : one.holds(rank)) {
+    for (const std::uint32_t held : one.held_by(rank)) {
       const std::byte value = one.value(held);
       input.held.push_back({Rank{held}, one.old(held), [value](std::size_t, std::uint64_t, MutableBytes into) {
                               std::ranges::fill(into, value);

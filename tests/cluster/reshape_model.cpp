@@ -243,7 +243,7 @@ void draw_sequences(Random& random, ReshapeJob& job) {
   const bool even = draw(random, 0, 1) == 1;
   const auto parts = draw_parts(random, length, job.new_ranks, even);
   reshape::Sequence how;
-  if (!even) how.part.emplace();
+  if (!even) how.part = reshape::Sequence::Part{0, 0};
   // Those that are like it may come before it.
   const std::uint64_t factor = draw(random, 0, 3);
   Lengths more = counts;

@@ -157,9 +157,9 @@ then confirm link_degraded
 why A network card of the node reports errors for this share of its packets.
 
 rule store_fails
-if store_error >= 2 and state.store_errors > 0.01
+if store_error >= 2 and state.store_failed >= 1
 then confirm store_failing
-why The store has failed for this share of the recent operations.
+why The store has failed several times lately. How many other operations went well does not matter.
 
 rule store_is_damaged
 if crc_mismatch >= 2 and state.store_damaged >= 1

@@ -223,7 +223,10 @@ std::string link_text(const Verdict& verdict) {
   const auto errors = finding_of(verdict, ProbeFact::state_network_errors).value_or(0);
   if (errors > 0)
     return fmt::format(" has a bad link: a network card reports errors, {:.2g} % of its packets", errors * 100);
-  return " has a slow link";
+  const auto share = finding_of(verdict, ProbeFact::state_bandwidth);
+  if (!share) return " has a slow link";
+  return fmt::format(" has a slow link: its transfers reach {:.0f} % of the rate of node {}", *share * 100,
+                     verdict.analyst.value);
 }
 
 // What is wrong with what, without the evidence.

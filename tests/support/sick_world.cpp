@@ -64,6 +64,7 @@ class SickWorld::Head : public localize::Port, public localize::Host {
     state.stolen = node().measured_stolen;
     state.memory = node().measured_memory;
     if (node().operations > 0) state.store_errors = static_cast<double>(node().failed_operations) / node().operations;
+    state.store_failed = node().failed_operations;
     state.store_refused = node().refused_operations;
     state.store_damaged = node().damaged_files;
     state.network_errors = node().measured_card_errors;

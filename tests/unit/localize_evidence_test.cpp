@@ -214,6 +214,8 @@ TEST(VerdictText, says_how_much_room_a_full_store_has) {
 
 TEST(VerdictText, says_why_a_link_or_a_head_is_slow) {
   EXPECT_THAT(verdict_text(of_node(Fault::link_degraded, {})), HasSubstr("node 1 has a slow link ("));
+  EXPECT_THAT(verdict_text(of_node(Fault::link_degraded, {{fact_of(ProbeFact::state_bandwidth), 0.23}})),
+              HasSubstr("node 1 has a slow link: its transfers reach 23 % of the rate of node 0 ("));
   EXPECT_THAT(verdict_text(of_node(Fault::link_degraded, {{fact_of(ProbeFact::state_network_errors), 0.02}})),
               HasSubstr("a network card reports errors, 2 % of its packets"));
   EXPECT_THAT(verdict_text(of_node(Fault::head_overloaded, {{fact_of(ProbeFact::state_queue), 42}})),

@@ -25,7 +25,7 @@ class PostMortemTest : public testing::Test {
 };
 
 TEST_F(PostMortemTest, a_probe_that_can_still_be_made_confirms_a_fault) {
-  state = {{ProbeFact::state_store_errors, 1}};
+  state = {{ProbeFact::state_store_failed, 1}};
   const auto verdicts = found({store_errors(4, 2, seconds(9))});
   ASSERT_EQ(verdicts.size(), 1U);
   EXPECT_EQ(verdicts[0].fault, Fault::store_failing);

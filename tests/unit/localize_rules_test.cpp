@@ -133,6 +133,16 @@ TEST(Rules, a_fault_explains_the_symptoms_that_make_it_a_candidate) {
   EXPECT_EQ(explained.count(), 2U);
 }
 
+// A store that fails now and then, amid many operations that go well, is to be replaced as well.
+TEST(DefaultRules, confirm_a_store_that_fails_rarely) {
+  const std::vector group{seen(SymptomKind::store_error, 1, 2)};
+  FactTable facts(group);
+  facts.set(ProbeFact::state_store_errors, 0.0001);
+  EXPECT_THAT(reason(*RuleBook().rules(), facts).confirmed, IsEmpty());
+  facts.set(ProbeFact::state_store_failed, 2);
+  EXPECT_THAT(reason(*RuleBook().rules(), facts).confirmed, ElementsAre(Fault::store_failing));
+}
+
 TEST(Rules, weights_are_one_unless_given) {
   EXPECT_EQ(small().weight(SymptomKind::store_error), 2);
   EXPECT_EQ(small().weight(SymptomKind::crc_mismatch), 1);

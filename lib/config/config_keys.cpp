@@ -18,6 +18,7 @@ using Text = std::string_view;
 constexpr std::uint32_t kMostKept = 1000;
 constexpr std::uint32_t kMostSpares = 1U << 20U;
 constexpr std::uint32_t kMostFanout = 1024;
+constexpr std::uint32_t kMostThreshold = 1000;
 // A rank's messages for another one are shipped as one message of MPI, which is shorter than 2 GiB.
 constexpr std::uint64_t kLeastReplayMemory = kMiB;
 constexpr std::uint64_t kMostReplayMemory = 1024 * kMiB;
@@ -187,6 +188,9 @@ constexpr ConfigKey kKeys[] = {
     {"failures", "mtbf", [](Config& c, Text v) { return values::durations(v, c.failures.mtbf); }},
     {"localize", "mode", [](Config& c, Text v) { return values::on_off(v, c.localize.on); }},
     {"localize", "fanout", [](Config& c, Text v) { return values::number(v, 1, kMostFanout, c.localize.fanout); }},
+    {"localize", "threshold",
+     [](Config& c, Text v) { return values::number(v, 1, kMostThreshold, c.localize.threshold); }},
+    {"localize", "window", [](Config& c, Text v) { return values::duration(v, c.localize.window); }},
     {"localize", "stuck_after", [](Config& c, Text v) { return set_limit_or_off(v, c.localize.stuck_after); }},
     {"localize", "silent_after", [](Config& c, Text v) { return set_limit_or_off(v, c.localize.silent_after); }},
     {"localize", "act", set_act},

@@ -36,10 +36,11 @@ constexpr std::size_t kMostObservationsSent = 16;
 
 // What differs from simulated heads, whose detectors never pause: a head that moves data may not look at its messages
 // for seconds; and a store fails only when snapshots are written, minutes apart.
-localize::Settings settings_of_heads(std::uint32_t fanout) {
+localize::Settings settings_of_heads(const EngineOptions::Localize& options) {
   localize::Settings settings;
-  settings.fanout = fanout;
-  settings.window = StoreWatch::kRecovers;
+  settings.fanout = options.fanout;
+  settings.threshold = options.threshold;
+  settings.window = options.window;
   settings.receipt_limit = seconds(1);
   settings.response_limit = seconds(5);
   settings.errand_limit = seconds(5);
@@ -129,7 +130,7 @@ std::unique_ptr<FaultDesk> FaultDesk::open(Head& head, const Sources& sources) {
 FaultDesk::FaultDesk(Head& head, std::vector<NodeId> nodes, const Sources& sources)
     : head_(head),
       sources_(sources),
-      settings_(settings_of_heads(head.options.localize.fanout)),
+      settings_(settings_of_heads(head.options.localize)),
       patience_(patience_of(head.options.localize.stuck_after)),
       tree_(std::move(nodes), settings_.fanout),
       localizer_(head.node.me, tree_, settings_, book_.rules(), head.clock, *this, *this),

@@ -36,8 +36,14 @@ EngineOptions engine_options(const Config& config, const Topology& topology, Nod
   options.verify_own = config.restart.verify == Config::Restart::Verify::sha256 || !config.integrity.key_file.empty();
   options.log_storage_errors = config.job.on_storage_error == Config::Job::OnStorageError::continue_;
   options.level_by_level = !config.restart.use_failure_topology;
-  options.localize = {config.localize.on,          config.localize.fanout,       config.localize.rules,
-                      config.localize.stuck_after, config.localize.silent_after, config.localize.act};
+  options.localize = {.on = config.localize.on,
+                      .fanout = config.localize.fanout,
+                      .threshold = config.localize.threshold,
+                      .window = config.localize.window,
+                      .rules = config.localize.rules,
+                      .stuck_after = config.localize.stuck_after,
+                      .silent_after = config.localize.silent_after,
+                      .act = config.localize.act};
   options.threads = config.head.threads;
   if (options.threads == 0) options.threads = threads_of_head(topology, node, usable_processors());
   return options;

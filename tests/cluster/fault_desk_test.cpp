@@ -91,6 +91,13 @@ TEST(FaultDesk, names_the_node_whose_store_fails) {
   EXPECT_FALSE(entry.verdict.findings.empty());
 }
 
+// Symptoms that repeat themselves count at most a few times.
+TEST(FaultDesk, analyses_nothing_below_the_threshold_of_the_configuration) {
+  FailingJob failing(std::string(kSettings) + "[localize]\nthreshold = 1000\n");
+  failing.run(100);
+  EXPECT_FALSE(health_of(failing.job));
+}
+
 TEST(FaultDesk, reports_nothing_where_it_is_off) {
   FailingJob failing(std::string(kSettings) + "[localize]\nmode = off\n");
   failing.run(50);

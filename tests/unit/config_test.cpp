@@ -59,6 +59,8 @@ void expect_defaults(const Config& config) {
   EXPECT_TRUE(config.topology.domains.empty());
   EXPECT_TRUE(config.localize.on);
   EXPECT_EQ(config.localize.fanout, 8U);
+  EXPECT_EQ(config.localize.threshold, 3U);
+  EXPECT_EQ(config.localize.window, std::chrono::minutes(10));
   EXPECT_EQ(config.localize.stuck_after, std::chrono::minutes(10));
   EXPECT_EQ(config.localize.silent_after, std::chrono::seconds(30));
   EXPECT_TRUE(config.localize.rules.empty());

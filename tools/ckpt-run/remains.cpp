@@ -15,7 +15,6 @@
 #include "base/text_file.hpp"
 #include "ended_run.hpp"
 #include "engine/health_keeper.hpp"
-#include "engine/store_watch.hpp"
 #include "engine/symptom_spool.hpp"
 #include "facts.hpp"
 #include "localize/messages.hpp"
@@ -153,7 +152,8 @@ class Examination {
   }
 
   [[nodiscard]] std::vector<localize::Verdict> analyse(const std::vector<localize::Observation>& symptoms) const {
-    localize::PostMortem how{rules_of(config_), cairn::StoreWatch::kRecovers, localize::Settings{}.threshold, {}};
+    localize::PostMortem how{
+        rules_of(config_), config_.localize.window, static_cast<double>(config_.localize.threshold), {}};
     how.probe = [this](Probe asked, const cairn::Suspect& suspect) { return probe(asked, suspect); };
     return localize::analyse(symptoms, how);
   }

@@ -324,6 +324,8 @@ void FaultDesk::analysis_begins(NodeId suspect) {
 
 void FaultDesk::analysis_ends(NodeId suspect) { analyses_.erase(suspect); }
 
+HealthKeeper::Today FaultDesk::today() { return seconds_of_today(); }
+
 void FaultDesk::announce(const localize::Verdict& verdict) {
   localize::Setting setting{head_.topology.hosts(), {}};
   setting.today = seconds_of_today();

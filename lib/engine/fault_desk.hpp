@@ -89,6 +89,8 @@ class FaultDesk final : public SymptomPort, private localize::Port, private loca
   [[nodiscard]] Buffer life() const;
   void send(NodeId to, const localize::Message& message) override;
   void announce(const localize::Verdict& verdict) override;
+  void renew(const localize::Verdict& verdict) override { health_.take(verdict, today()); }
+  [[nodiscard]] static HealthKeeper::Today today();
   void analysis_begins(NodeId suspect) override;
   void analysis_ends(NodeId suspect) override;
   [[nodiscard]] localize::RankProcess process(Rank rank) const override;

@@ -110,6 +110,7 @@ void Localizer::turn() {
     }
     publish_again();
     for (const Verdict& verdict : all_.take_grown()) port_.announce(verdict);
+    for (const Verdict& verdict : all_.take_renewed()) port_.renew(verdict);
   }
   begin_analyses();
   recheck();
@@ -118,7 +119,7 @@ void Localizer::turn() {
 
 bool Localizer::idle() const {
   return courier_.idle() && evidence_.empty() && cases_.empty() && errands_.empty() && survey_.idle() && own_.empty() &&
-         known_.empty() && !all_.any_grown();
+         known_.empty() && !all_.any_news();
 }
 
 const Group* Localizer::analysed(NodeId node) const {

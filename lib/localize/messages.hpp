@@ -105,6 +105,8 @@ class Port {
   virtual void send(NodeId to, const Message& message) = 0;
   // At the root: a verdict is new, has changed, or was withdrawn.
   virtual void announce(const Verdict& verdict) = 0;
+  // At the root: a verdict that stands was found again, with other figures. The user is not told.
+  virtual void renew(const Verdict& /*verdict*/) {}
   // At an analyst, for a trace.
   virtual void analysis_begins(NodeId /*suspect*/) {}
   virtual void analysis_ends(NodeId /*suspect*/) {}

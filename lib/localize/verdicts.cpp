@@ -18,6 +18,14 @@ bool add_nodes(std::vector<NodeId>& to, const std::vector<NodeId>& nodes) {
   return to.size() > before;
 }
 
+// What was found of the same fault later. Whether anything is different.
+bool renew(Verdict& standing, const Verdict& now) {
+  const bool same = standing.findings == now.findings && standing.blocker == now.blocker;
+  standing.findings = now.findings;
+  standing.blocker = now.blocker;
+  return !same;
+}
+
 bool is_about(const Verdict& verdict, NodeId node) {
   if (verdict.fault != Fault::partition) return verdict.suspect.node == node;
   return std::ranges::find(verdict.nodes, node) != verdict.nodes.end();
@@ -59,7 +67,8 @@ std::vector<Verdict> OwnVerdicts::add(const Verdict& verdict, const RuleSet& rul
     same->next_check = now + interval(verdict);
     same->quiet = true;
     const bool grown = verdict.fault == Fault::partition && add_nodes(same->verdict.nodes, verdict.nodes);
-    if (grown) news.push_back(same->verdict);
+    const bool renewed = renew(same->verdict, verdict);
+    if (grown || renewed) news.push_back(same->verdict);
     return news;
   }
   const auto about_node = [&](const Standing& one) { return one.verdict.suspect.node == verdict.suspect.node; };
@@ -129,10 +138,11 @@ std::optional<Verdict> AllVerdicts::merge(const Verdict& verdict) {
   }
   if (found == claims_.end()) {
     if (claims_.size() == kMostVerdicts) return std::nullopt;
-    claims_.push_back({verdict, {verdict.analyst}, false});
+    claims_.push_back({verdict, {verdict.analyst}});
     return verdict;
   }
   found->analysts.insert(verdict.analyst);
+  if (verdict.analyst == found->verdict.analyst && renew(found->verdict, verdict)) found->renewed = true;
   if (verdict.fault == Fault::partition && add_nodes(found->verdict.nodes, verdict.nodes)) found->grown = true;
   return std::nullopt;
 }
@@ -142,6 +152,13 @@ std::vector<Verdict> AllVerdicts::take_grown() {
   for (Claim& claim : claims_)
     if (std::exchange(claim.grown, false)) grown.push_back(claim.verdict);
   return grown;
+}
+
+std::vector<Verdict> AllVerdicts::take_renewed() {
+  std::vector<Verdict> renewed;
+  for (Claim& claim : claims_)
+    if (std::exchange(claim.renewed, false)) renewed.push_back(claim.verdict);
+  return renewed;
 }
 
 std::vector<Verdict> AllVerdicts::standing() const {

@@ -25,8 +25,8 @@ class OwnVerdicts {
   [[nodiscard]] bool explains(const Observation& observation) const;
   // The same for one that has just come: its verdict is not quiet.
   bool note(const Observation& observation);
-  // Answers with what the root has to be told: the verdict if it is new or names more nodes, and those that it
-  // replaces, withdrawn.
+  // Answers with what the root has to be told: the verdict if it is new, names more nodes, or was found with other
+  // figures, and those that it replaces, withdrawn.
   [[nodiscard]] std::vector<Verdict> add(const Verdict& verdict, const RuleSet& rules, Time now);
   // The next one that is due to be confirmed again; the due date moves on.
   [[nodiscard]] std::optional<Verdict> due(Time now);
@@ -62,7 +62,11 @@ class AllVerdicts {
   // Those that have got more nodes since. A partition of hundreds of nodes grows node by node: the user is not told
   // each time.
   [[nodiscard]] std::vector<Verdict> take_grown();
-  [[nodiscard]] bool any_grown() const { return std::ranges::any_of(claims_, &Claim::grown); }
+  // Those whose analyst has other figures by now.
+  [[nodiscard]] std::vector<Verdict> take_renewed();
+  [[nodiscard]] bool any_news() const {
+    return std::ranges::any_of(claims_, [](const Claim& claim) { return claim.grown || claim.renewed; });
+  }
   [[nodiscard]] std::vector<Verdict> standing() const;
 
  private:
@@ -70,6 +74,7 @@ class AllVerdicts {
     Verdict verdict;
     std::set<NodeId> analysts;
     bool grown = false;
+    bool renewed = false;
   };
   std::vector<Claim> claims_;
 };

@@ -21,6 +21,7 @@ class Network {
     Head(Network& network, NodeId id) : network(network), id(id) {}
     void send(NodeId to, const Message& message) override { network.flights.emplace_back(to, message); }
     void announce(const Verdict& verdict) override { announced.push_back(verdict); }
+    void renew(const Verdict& verdict) override { renewed.push_back(verdict); }
     [[nodiscard]] RankProcess process(Rank /*rank*/) const override { return rank_process; }
     [[nodiscard]] NodeState state() const override { return node_state; }
     [[nodiscard]] NodeLog log(std::optional<Rank> /*rank*/) const override { return node_log; }
@@ -40,7 +41,7 @@ class Network {
     NodeState node_state{1e9, 1, 0, 0, 0, 0};
     NodeLog node_log;
     RankProcess rank_process;
-    std::vector<Verdict> announced;
+    std::vector<Verdict> announced, renewed;
     std::unique_ptr<Localizer> localizer;
   };
 
@@ -257,6 +258,21 @@ TEST(Localizer, keeps_a_verdict_for_as_long_as_it_is_confirmed_again) {
   network[5].node_state.store_refused = 0;
   network.run(seconds(40));
   EXPECT_TRUE(network[0].localizer->standing().empty());
+}
+
+// The user is told once, and the file has the figures of today.
+TEST(Localizer, renews_the_figures_of_a_verdict_that_stands) {
+  Network network(7);
+  fill_store(network, 5);
+  network.run(seconds(1));
+  ASSERT_TRUE(network[0].renewed.empty());
+  network[5].node_state.store_refused = 9;
+  network.run(seconds(31));
+  EXPECT_EQ(network[0].announced.size(), 1U);
+  ASSERT_EQ(network[0].renewed.size(), 1U);
+  const Finding refused{fact_of(ProbeFact::state_store_refused), 9};
+  EXPECT_THAT(network[0].renewed[0].findings, testing::Contains(refused));
+  EXPECT_THAT(network[0].localizer->standing().at(0).findings, testing::Contains(refused));
 }
 
 TEST(Localizer, names_all_nodes_that_are_cut_off_together) {

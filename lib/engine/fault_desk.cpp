@@ -239,6 +239,7 @@ void FaultDesk::note_suspicion(const Suspect& suspect, const std::string& text) 
 void FaultDesk::take_suspicions(Time now) {
   if (!head_.node.leads() || now < next_suspicions_) return;
   next_suspicions_ = now + kSuspicionsEvery;
+  (void)health_.notice_clear();
   for (const Suspicion& one : suspicions_.take(static_cast<std::uint64_t>(seconds_of_today().count())))
     note_suspicion(one.suspect, one.text);
 }

@@ -62,6 +62,16 @@ void HealthKeeper::take(const localize::Verdict& verdict, Today today) {
   write_or_warn(today);
 }
 
+bool HealthKeeper::notice_clear() {
+  if (standing_.empty() || !in_file_) return false;
+  const auto file = store_->open(names::health());
+  if (file || file.error().code != Code::not_found) return false;
+  log_.info("the verdicts of this run are forgotten, since {} was removed", names::health().path);
+  standing_.clear();
+  in_file_ = false;
+  return true;
+}
+
 void HealthKeeper::end(Today today) {
   const auto is_of_rank = [](const HealthEntry& entry) { return entry.verdict.suspect.rank.has_value(); };
   for (const HealthEntry& entry : standing_)
@@ -128,6 +138,7 @@ Status HealthKeeper::write(Today today) {
   if (kept.stays && health.entries.empty() && kept.beside.empty()) return {};
   const FileName name = kept.stays ? names::health_of(life_) : names::health();
   auto status = write_json_text(*store_, name, to_json(health, sealer_), kMostHealthBytes);
+  in_file_ = status && name == names::health();
   // What they hold is in the new one.
   for (const FileName& beside : kept.beside) {
     if (status && beside != name) status = store_->remove(beside);

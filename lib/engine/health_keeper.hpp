@@ -45,6 +45,9 @@ class HealthKeeper {
   [[nodiscard]] Status write(Today today);
   // A verdict is new, has changed, or was withdrawn. Writes the file; an error is logged once.
   void take(const localize::Verdict& verdict, Today today);
+  // Whether somebody has removed the file since it was written: ckpt-tool health --clear. Then no verdict stands any
+  // more; what still holds is put again when its analyst confirms it. To be called now and then.
+  bool notice_clear();
   // The run has ended well: none of its processes is dead, stopped or stuck any more. What is known of nodes stays.
   void end(Today today);
   // To be called now and then.
@@ -70,6 +73,7 @@ class HealthKeeper {
   Log log_;
   std::vector<HealthEntry> standing_;
   Today written_{};
+  bool in_file_ = false;              // what stands, as far as this process knows
   bool unwritable_ = false;           // said once
   std::set<std::string> unreadable_;  // files; each is said once
 };

@@ -77,6 +77,20 @@ TEST_F(HealthKept, drops_what_is_about_ranks_when_the_run_ends_well) {
   EXPECT_TRUE(run(2).standing().empty());
 }
 
+// As ckpt-tool health --clear does. The next verdict must not bring the others back.
+TEST_F(HealthKept, forgets_what_somebody_has_cleared) {
+  auto keeper = run(1);
+  EXPECT_FALSE(keeper.notice_clear());
+  keeper.take(verdict_of(Fault::store_failing, 1), kDay);
+  EXPECT_FALSE(keeper.notice_clear());
+  ASSERT_TRUE(store->remove(names::health()));
+  EXPECT_TRUE(keeper.notice_clear());
+  EXPECT_FALSE(keeper.notice_clear());
+  keeper.take(verdict_of(Fault::node_down, 2), kDay + seconds(70));
+  ASSERT_EQ(entries().size(), 1U);
+  EXPECT_EQ(entries()[0].verdict.fault, Fault::node_down);
+}
+
 TEST_F(HealthKept, a_verdict_that_holds_does_not_expire) {
   auto keeper = run(1);
   keeper.take(verdict_of(Fault::store_failing, 1), kDay);

@@ -168,7 +168,7 @@ Result<ExitCode> show(const HealthRequest& request, const OpenStores& opened) {
   return watched->now() ? kGood : kUnusable;
 }
 
-// A job that runs writes its verdicts again when one is new or withdrawn.
+// A job that runs notices it, and forgets its verdicts.
 Result<ExitCode> clear(const OpenStores& opened) {
   auto files = files_of_runs(opened);
   if (!files) return cairn::fail(files.error());

@@ -349,6 +349,7 @@ void FaultDesk::report_watch(Time now) {
     if (verdict.fault == localize::Fault::partition) silent.insert(verdict.nodes.begin(), verdict.nodes.end());
   }
   WatchFile watch{.life = head_.node.incarnation};
+  watch.ranks = static_cast<std::uint32_t>(head_.topology.world_of_rank.size());
   watch.heads = head_.topology.node_count();
   for (const NodeId node : tree_.nodes()) watch.watching += silent.contains(node) ? 0 : 1;
   watch.calls = calls_.any();

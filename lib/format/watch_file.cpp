@@ -16,6 +16,7 @@ constexpr std::uint64_t kLatest = std::uint64_t{1} << 40U;
 std::string to_json(const WatchFile& watch, const Sealer& sealer) {
   Json json{{"kind", kWatchKind}, {"format", sealer.format(kRecordFormats)}};
   json["incarnation"] = watch.life.value;
+  json["ranks"] = watch.ranks;
   json["heads"] = watch.heads;
   json["watching"] = watch.watching;
   json["calls"] = watch.calls;
@@ -27,6 +28,7 @@ Result<WatchFile> parse_watch_file(const std::string& text, const Sealer& sealer
   return read_json<WatchFile>(text, kWatchKind, sealer, [](const JsonView& root) {
     WatchFile watch;
     watch.life = {root["incarnation"].number32()};
+    watch.ranks = root["ranks"].number32();
     watch.heads = root["heads"].number32();
     watch.watching = root["watching"].number32();
     watch.calls = root["calls"].boolean();

@@ -16,6 +16,7 @@ struct WatchFile {
   static constexpr std::uint64_t kCountsForSeconds = 60;
 
   Incarnation life;            // that is watched
+  std::uint32_t ranks = 0;     // of the application
   std::uint32_t heads = 0;     // of the run
   std::uint32_t watching = 0;  // that are processes of their own, and answer
   bool calls = false;          // whether ranks record their MPI calls, so that hangs are found

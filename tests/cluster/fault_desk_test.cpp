@@ -124,6 +124,7 @@ TEST(FaultDesk, notes_that_heads_look_until_the_run_has_ended_well) {
   const auto watch = watch_of(job);
   ASSERT_TRUE(watch);
   EXPECT_EQ(watch->life, Incarnation{1});
+  EXPECT_EQ(watch->ranks, 6U);
   EXPECT_EQ(watch->heads, 3U);
   EXPECT_EQ(watch->watching, 3U);
   job.run([](JobSession& session) {

@@ -149,7 +149,7 @@ std::vector<Buffer> suspicions() {
   std::ranges::move(both(to_json(SuspicionFile{1700000000, std::string("c17"), "slow"})), std::back_inserter(all));
   return all;
 }
-std::vector<Buffer> watches() { return both(to_json(WatchFile{{2}, 4, 3, true, 1700000000})); }
+std::vector<Buffer> watches() { return both(to_json(WatchFile{{2}, 16, 4, 3, true, 1700000000})); }
 std::vector<Buffer> costs() { return both(to_json(test::sample_measured())); }
 
 }  // namespace

@@ -197,13 +197,13 @@ TEST(Health, calls_a_job_healthy_only_if_heads_have_looked_lately) {
   EXPECT_EQ(run_tool("health " + job.target()).code, 2);
   EXPECT_THAT(run_tool("health " + job.target()).out, HasSubstr("job heat: not watched: "));
   EXPECT_EQ(shown().at("watched"), false);
-  write_watch(job, {{2}, 4, 3, true, seconds_of_today()});
+  write_watch(job, {{2}, 16, 4, 3, true, seconds_of_today()});
   const Outcome watched = run_tool("health " + job.target());
   EXPECT_EQ(watched.code, 0) << watched.err;
   EXPECT_THAT(watched.out, HasSubstr("watched by 3 of 4 heads, last look "));
   EXPECT_EQ(shown().at("watched"), true);
   EXPECT_EQ(shown().at("watching"), 3);
-  write_watch(job, {{2}, 4, 4, true, seconds_of_today() - WatchFile::kCountsForSeconds});
+  write_watch(job, {{2}, 16, 4, 4, true, seconds_of_today() - WatchFile::kCountsForSeconds});
   EXPECT_EQ(run_tool("health " + job.target()).code, 2);
   EXPECT_EQ(shown().at("run"), 2);
   EXPECT_EQ(shown().at("watched"), false);
@@ -247,6 +247,7 @@ TEST(Health, leaves_a_report_for_the_job) {
   ASSERT_TRUE(file);
   EXPECT_EQ(std::get<std::string>(file->whom), "c17");
   EXPECT_EQ(file->text, "the fan is loud");
+  EXPECT_THAT(outcome.out, HasSubstr("not watched"));
 }
 
 TEST(Health, takes_a_node_or_a_rank_by_its_number) {
@@ -264,6 +265,18 @@ TEST(Health, refuses_reports_about_nothing) {
     EXPECT_EQ(run_tool("health " + job.target() + " --report " + std::string(report)).code, 2) << report;
   }
   EXPECT_FALSE(reported(job));
+}
+
+// A typing mistake would look like a report that was taken.
+TEST(Health, refuses_reports_about_what_is_not_in_the_job_that_runs) {
+  const SickJob job;
+  write_watch(job, {{2}, 16, 4, 4, true, seconds_of_today()});
+  for (const char* const report : {"rank:16 x", "rank:99 x", "node:4 x"})
+    EXPECT_EQ(run_tool("health " + job.target() + " --report " + std::string(report)).code, 2) << report;
+  EXPECT_FALSE(reported(job));
+  EXPECT_THAT(run_tool("health " + job.target() + " --report rank:99 x").err, HasSubstr("job heat has ranks 0 to 15"));
+  EXPECT_EQ(run_tool("health " + job.target() + " --report rank:15 x").code, 0);
+  EXPECT_TRUE(reported(job));
 }
 
 TEST(Health, shows_what_runs_have_found_that_could_not_read_the_file) {

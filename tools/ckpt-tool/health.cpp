@@ -199,6 +199,20 @@ Result<std::variant<cairn::NodeId, cairn::Rank, std::string>> whom_of(const std:
                      "write node:N, rank:N or host:NAME");
 }
 
+// As far as the run says what is in it.
+cairn::Status check_whom(const std::variant<cairn::NodeId, cairn::Rank, std::string>& whom, const std::string& job,
+                         const Watched& watched) {
+  if (!watched.now()) return {};
+  const auto refuse = [&](std::string_view what, std::uint32_t number, std::uint32_t count) -> cairn::Status {
+    if (number < count) return {};
+    return cairn::fail(cairn::Code::invalid_argument, fmt::format("--report: there is no {} {}", what, number),
+                       fmt::format("job {} has {}s 0 to {}", job, what, count - 1));
+  };
+  if (const auto* node = std::get_if<cairn::NodeId>(&whom)) return refuse("node", node->value, watched.last->heads);
+  if (const auto* rank = std::get_if<cairn::Rank>(&whom)) return refuse("rank", rank->value, watched.last->ranks);
+  return {};
+}
+
 // A job that looks for the file finds it whole.
 cairn::Status write_whole(const std::string& file, const std::string& text) {
   const std::string begun = file + ".begun";
@@ -217,6 +231,9 @@ cairn::Status write_whole(const std::string& file, const std::string& text) {
 Result<ExitCode> report(const HealthRequest& request, const OpenStores& opened) {
   const auto whom = whom_of(request.report.front());
   if (!whom) return cairn::fail(whom.error());
+  const auto watched = look_for_heads(request.target, opened);
+  if (!watched) return cairn::fail(watched.error());
+  if (auto status = check_whom(*whom, opened.job, *watched); !status) return cairn::fail(status.error());
   const cairn::SuspicionFile file{seconds_of_today(), *whom,
                                   cairn::plain_text(request.report.back(), cairn::kMostNoteBytes)};
   if (file.text.empty())
@@ -227,7 +244,9 @@ Result<ExitCode> report(const HealthRequest& request, const OpenStores& opened) 
   const std::string path = opened.stores.path_of(cairn::StoreId::global(), name);
   const auto written = write_whole(path, to_json(file, opened.stores.sealer_at(cairn::StoreId::global())));
   if (!written) return cairn::fail(written.error());
-  fmt::print("job {}: reported. A job that runs with fault localization examines this within seconds\n", opened.job);
+  const std::string then = watched->now() ? "the job examines this within seconds"
+                                          : "it is lost unless heads look within 10 minutes; " + watch_text(*watched);
+  fmt::print("job {}: reported; {}\n", opened.job, then);
   return kGood;
 }
 

@@ -54,6 +54,7 @@ Json watch_json(const Watched& watched) {
   Json json{{"watched", watched.now()}, {"text", watch_text(watched)}};
   if (!watched.last) return json;
   json["run"] = watched.last->life.value;
+  json["ranks"] = watched.last->ranks;
   json["heads"] = watched.last->heads;
   json["watching"] = watched.last->watching;
   json["calls"] = watched.last->calls;

@@ -83,7 +83,10 @@ void StoreWatch::fill(localize::NodeState& state, Time now) const {
   const bool full = small_since_ && now - *small_since_ >= kFullFor;
   if (free_ && wanted_ > 0)
     state.store_room = full ? part_of(*free_, wanted_) : std::max(1.0, part_of(*free_, wanted_));
-  if (refusing_.since) state.store_refused = static_cast<double>(all.refused - refusing_.before.refused);
+  if (refusing_.since) {
+    state.store_refused = static_cast<double>(all.refused - refusing_.before.refused);
+    if (const auto free = counts_->free_when_refused()) state.store_free = static_cast<double>(*free);
+  }
   if (!failing_.since) return;
   const std::uint64_t operations = all.all - failing_.before.all;
   const std::uint64_t failed = all.failed - failing_.before.failed;

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "store/store.hpp"
 
@@ -20,6 +21,12 @@ class StoreCounts {
     if (outcome == Outcome::failed) failed_.fetch_add(1, std::memory_order_relaxed);
     if (outcome == Outcome::refused) refused_.fetch_add(1, std::memory_order_relaxed);
   }
+  // How many bytes were free when an operation found no room. Afterwards, what it had written so far is free again.
+  void note_free(std::uint64_t bytes) { free_.store(static_cast<std::int64_t>(bytes), std::memory_order_relaxed); }
+  [[nodiscard]] std::optional<std::uint64_t> free_when_refused() const {
+    const std::int64_t free = free_.load(std::memory_order_relaxed);
+    return free < 0 ? std::nullopt : std::optional(static_cast<std::uint64_t>(free));
+  }
   [[nodiscard]] std::uint64_t operations() const { return operations_.load(std::memory_order_relaxed); }
   [[nodiscard]] std::uint64_t failed() const { return failed_.load(std::memory_order_relaxed); }
   [[nodiscard]] std::uint64_t refused() const { return refused_.load(std::memory_order_relaxed); }
@@ -28,6 +35,7 @@ class StoreCounts {
   std::atomic<std::uint64_t> operations_{0};
   std::atomic<std::uint64_t> failed_{0};
   std::atomic<std::uint64_t> refused_{0};
+  std::atomic<std::int64_t> free_{-1};  // below 0: not known
 };
 
 [[nodiscard]] std::shared_ptr<Store> watch_store(std::shared_ptr<Store> store, std::shared_ptr<StoreCounts> counts);

@@ -93,6 +93,14 @@ TEST_F(StoreWatched, a_store_without_room_for_the_next_snapshot_is_full_before_a
   EXPECT_TRUE(look_for(seconds(60)).empty());
 }
 
+TEST_F(StoreWatched, says_how_much_was_free_when_a_write_found_no_room) {
+  free = 1000;
+  counts->count(StoreCounts::Outcome::refused);
+  counts->note_free(7);
+  (void)look_for(seconds(10));
+  EXPECT_EQ(state().store_free, 7);
+}
+
 // Until the older one is retired.
 TEST_F(StoreWatched, a_store_that_is_full_while_a_snapshot_is_written_is_well) {
   seal(1, 600);

@@ -17,7 +17,7 @@ struct Watched {
       if (fails) return fail(*fails, "refused");
       return {};
     };
-    store = watch_store(std::make_shared<HookedStore>(std::make_shared<MemoryStore>(), hook), counts);
+    store = watch_store(std::make_shared<HookedStore>(std::make_shared<MemoryStore>(1000), hook), counts);
   }
   std::shared_ptr<StoreCounts> counts = std::make_shared<StoreCounts>();
   std::shared_ptr<Store> store;
@@ -35,6 +35,14 @@ TEST(WatchedStore, counts_errors_of_input_and_output) {
   const Watched watched(Code::io);
   EXPECT_FALSE(write_text(*watched.store, kFile, "text"));
   EXPECT_EQ(watched.counts->failed(), 1U);
+}
+
+// When somebody looks later, what had been written so far is free again.
+TEST(WatchedStore, notes_how_much_was_free_when_there_was_no_room) {
+  EXPECT_FALSE(Watched().counts->free_when_refused());
+  const Watched full(Code::no_space);
+  EXPECT_FALSE(write_text(*full.store, kFile, "text"));
+  EXPECT_EQ(full.counts->free_when_refused(), full.store->free_bytes().value());
 }
 
 TEST(WatchedStore, takes_a_missing_file_for_no_failure_and_counts_what_finds_no_room_apart) {

@@ -96,6 +96,8 @@ struct RuleMistake {
 };
 // All mistakes, by line.
 [[nodiscard]] tl::expected<RuleSet, std::vector<RuleMistake>> parse_rules(std::string_view text);
+// Rules without a mistake that can never do anything.
+[[nodiscard]] std::vector<RuleMistake> find_idle_rules(const RuleSet& rules);
 [[nodiscard]] std::string_view default_rules_text();
 
 // The rules in force. Starts with the default set.

@@ -55,6 +55,16 @@ TEST(Health, names_file_line_and_what_would_be_right_for_every_mistake) {
   EXPECT_THAT(checked.err, HasSubstr(file + ":5: unknown symptom 'x' (symptoms are heartbeat_missed, "));
 }
 
+// A running job takes such a file: it does no harm.
+TEST(Health, finds_rules_that_can_never_hold) {
+  const TempDirectory directory("/tmp");
+  const std::string file =
+      rules_file(directory, "rule a\nif store_error >= 3 and store_error < 2\nthen suspect store_failing\nwhy x\n");
+  const Outcome checked = run_tool("health --check-rules " + file);
+  EXPECT_EQ(checked.code, 1);
+  EXPECT_THAT(checked.err, HasSubstr(file + ":1: rule 'a' can never hold ("));
+}
+
 TEST(Health, says_which_file_cannot_be_read_and_what_to_write) {
   const TempDirectory directory("/tmp");
   for (const std::string& file : {directory.path() + "/none", directory.path()}) {

@@ -175,6 +175,40 @@ TEST(RuleMistakes, are_all_found_and_ordered_by_line) {
   EXPECT_THAT(lines, ElementsAre(2, 3, 5, 5, 6, 7, 8));
 }
 
+// The lines of the rules that can never do anything.
+std::vector<std::uint32_t> idle(std::string_view text) {
+  std::vector<std::uint32_t> lines;
+  for (const RuleMistake& mistake : find_idle_rules(parse_rules(text).value())) lines.push_back(mistake.line);
+  return lines;
+}
+
+TEST(IdleRules, are_none_of_the_default_set) { EXPECT_THAT(find_idle_rules(*RuleBook().rules()), IsEmpty()); }
+
+TEST(IdleRules, contradict_themselves_or_what_a_fact_can_be) {
+  const auto with = [](const std::string& condition) {
+    return idle("rule a\nif " + condition + "\nthen excuse\nwhy x\n");
+  };
+  for (const char* const never : {"store_error >= 3 and store_error < 2", "store_error > 2 and store_error < 2",
+                                  "store_error > 2 and store_error <= 2", "store_error = 2 and store_error = 3",
+                                  "store_error < 0", "response.answers > 1", "state.memory >= 2"})
+    EXPECT_THAT(with(never), ElementsAre(1)) << never;
+  for (const char* const may : {"store_error >= 2 and store_error <= 2", "store_error = 0", "response.answers >= 1",
+                                "store_error > 2 and crc_mismatch < 2", "state.load >= 2"})
+    EXPECT_THAT(with(may), IsEmpty()) << may;
+}
+
+// One of several lines is enough, and a fact may follow from any rule.
+TEST(IdleRules, need_what_no_rule_concludes_or_suspects) {
+  EXPECT_THAT(idle("rule a\nif store_error < 0\nif store_error\nthen excuse\nwhy x\n"), IsEmpty());
+  const std::string impossible = "rule a\nif store_error < 0\nthen fact never\nwhy x\n";
+  const std::string user = "rule b\nif never\nthen excuse\nwhy x\n";
+  EXPECT_THAT(idle(impossible + user), ElementsAre(1, 5));
+  EXPECT_THAT(idle(impossible + user + "rule c\nif crc_mismatch\nthen fact never\nwhy x\n"), ElementsAre(1));
+  const std::string confirms = "rule d\nif state.queue > 1\nthen confirm head_overloaded\nwhy x\n";
+  EXPECT_THAT(idle(confirms), ElementsAre(1));
+  EXPECT_THAT(idle(confirms + "rule e\nif no_response\nthen suspect head_overloaded\nwhy x\n"), IsEmpty());
+}
+
 TEST(RuleMistakes, are_told_with_the_file_in_front) {
   const RuleMistake mistake{12, "unknown fact 'x'", "did you mean y?"};
   EXPECT_EQ(mistake_text("sick.rules", mistake), "sick.rules:12: unknown fact 'x' (did you mean y?)");

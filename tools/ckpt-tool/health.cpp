@@ -47,6 +47,9 @@ Result<ExitCode> check_rules(const std::string& file) {
     return kDamage;
   }
   for (const auto& rule : rules->rules) fmt::print("{}\n", cairn::localize::rule_text(*rules, rule));
+  const auto idle = cairn::localize::find_idle_rules(*rules);
+  for (const auto& mistake : idle) complain(cairn::localize::mistake_text(file, mistake));
+  if (!idle.empty()) return kDamage;
   fmt::print("{}: {} rules are in order\n", file, rules->rules.size());
   return kGood;
 }

@@ -92,6 +92,8 @@ std::string store_text(const Verdict& verdict, const Setting& setting) {
     const auto began = (*setting.today - std::chrono::seconds(static_cast<std::int64_t>(*since))).count();
     text += fmt::format(" since {:%H:%M}", fmt::localtime(static_cast<std::time_t>(began)));
   }
+  // Listings may go well where each write fails.
+  if (*failed >= 2 && 2 * *failed >= *operations) text += "; set [storage] local to another directory";
   return text;
 }
 
@@ -207,9 +209,14 @@ std::string full_text(const Verdict& verdict) {
   const auto refused = finding_of(verdict, ProbeFact::state_store_refused).value_or(0);
   std::string text;
   if (free) text = fmt::format(", {:.1f} MiB are free", *free / kMiB);
-  if (refused > 0) return text + fmt::format("; {:.0f} of its operations found no room", refused);
+  if (refused > 0)
+    return text + fmt::format(
+                      "; {:.0f} of its operations found no room; lower [storage] keep_local, or set local to a "
+                      "larger place",
+                      refused);
   const auto room = finding_of(verdict, ProbeFact::state_store_room);
-  return room && *room < 1 ? text + ", less than the next snapshot of its ranks takes" : text;
+  return room && *room < 1 ? text + ", less than the next snapshot of its ranks takes; lower [storage] keep_local"
+                           : text;
 }
 
 // ", 2 files that others refused"

@@ -160,7 +160,9 @@ TEST(VerdictText, names_the_host_and_how_many_operations_of_the_store_have_faile
   verdict.suspect.node = NodeId{1};
   verdict.findings = {{fact_of(ProbeFact::state_store_operations), 40}, {fact_of(ProbeFact::state_store_failed), 3}};
   EXPECT_THAT(verdict_text(verdict, {{"c16", "c17"}, std::nullopt}),
-              HasSubstr("node 1 (host c17) is sick: its store fails, 3 of 40 operations"));
+              HasSubstr("node 1 (host c17) is sick: its store fails, 3 of 40 operations ("));
+  verdict.findings = {{fact_of(ProbeFact::state_store_operations), 9}, {fact_of(ProbeFact::state_store_failed), 9}};
+  EXPECT_THAT(verdict_text(verdict), HasSubstr("9 of 9 operations; set [storage] local to another directory ("));
 }
 
 TEST(VerdictText, counts_the_neighbours_that_saw_wrong_data) {
@@ -206,10 +208,11 @@ TEST(VerdictText, does_not_claim_that_a_node_is_down_and_says_who_was_asked) {
 
 TEST(VerdictText, says_how_much_room_a_full_store_has) {
   const Finding free{fact_of(ProbeFact::state_store_free), 1.5 * (1 << 20)};
-  EXPECT_THAT(verdict_text(of_node(Fault::store_full, {free, {fact_of(ProbeFact::state_store_room), 0.5}})),
-              HasSubstr("its store is full, 1.5 MiB are free, less than the next snapshot of its ranks takes"));
+  EXPECT_THAT(
+      verdict_text(of_node(Fault::store_full, {free, {fact_of(ProbeFact::state_store_room), 0.5}})),
+      HasSubstr("1.5 MiB are free, less than the next snapshot of its ranks takes; lower [storage] keep_local ("));
   EXPECT_THAT(verdict_text(of_node(Fault::store_full, {free, {fact_of(ProbeFact::state_store_refused), 2}})),
-              HasSubstr("1.5 MiB are free; 2 of its operations found no room"));
+              HasSubstr("1.5 MiB are free; 2 of its operations found no room; lower [storage] keep_local, or set "));
 }
 
 TEST(VerdictText, says_why_a_link_or_a_head_is_slow) {

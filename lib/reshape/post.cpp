@@ -13,6 +13,10 @@ constexpr Tag kOddLetters{2};
 
 Result<bool> Quiescence::test(std::uint64_t outstanding) {
   if (!request_) {
+    if (outstanding != 0 && calls_left_ > 0) {
+      --calls_left_;
+      return false;
+    }
     sum_ = outstanding;
     request_ = comm_.iallreduce({&sum_, 1}, Reduce::sum);
   }
@@ -20,6 +24,7 @@ Result<bool> Quiescence::test(std::uint64_t outstanding) {
   if (!done) return fail(done.error());
   if (!*done) return false;
   request_.reset();
+  calls_left_ = pause_;
   return sum_ == 0;
 }
 

@@ -18,13 +18,17 @@ namespace cairn::reshape {
 // Finds out when nothing is outstanding on any member.
 class Quiescence {
  public:
-  explicit Quiescence(Comm& comm) : comm_(comm) {}
+  // While something is outstanding here, lets `pause` calls pass between two reductions: thousands of ranks in one
+  // reduction after the other would have less time for what they do. Deaths are noticed so much later.
+  explicit Quiescence(Comm& comm, unsigned pause = 0) : comm_(comm), pause_(pause) {}
   // Adds `outstanding` to the next reduction, or looks at the one under way. True: the sum over all members was zero,
   // modulo 2^64; then nobody calls it again. Local, does not wait.
   [[nodiscard]] Result<bool> test(std::uint64_t outstanding);
 
  private:
   Comm& comm_;
+  unsigned pause_;
+  unsigned calls_left_ = 0;  // before the next reduction
   std::uint64_t sum_ = 0;
   std::unique_ptr<Request> request_;
 };

@@ -3,9 +3,14 @@
 #include <utility>
 
 namespace cairn::reshape {
+namespace {
+
+constexpr unsigned kPause = 64;
+
+}  // namespace
 
 Transfer::Transfer(Comm& comm, const Plan& plan)
-    : supplier_(comm, plan.holdings), customer_(comm, plan), quiescence_(comm) {}
+    : supplier_(comm, plan.holdings), customer_(comm, plan), quiescence_(comm, kPause) {}
 
 Result<bool> Transfer::advance() {
   const auto supplied = supplier_.advance();

@@ -65,6 +65,7 @@ class MeteredComm final : public Comm {
   explicit MeteredComm(Comm& inner, Gate* gate = nullptr) : inner_(inner), gate_(gate) {}
   [[nodiscard]] std::uint64_t most_sent() const { return sent_.most; }
   [[nodiscard]] std::uint64_t most_awaited() const { return awaited_.most; }
+  [[nodiscard]] std::uint64_t reductions() const { return reductions_; }
 
   [[nodiscard]] Peer rank() const override { return inner_.rank(); }
   [[nodiscard]] std::uint32_t size() const override { return inner_.size(); }
@@ -83,6 +84,7 @@ class MeteredComm final : public Comm {
   }
   [[nodiscard]] Result<std::optional<Envelope>> probe(Tag tag) override { return inner_.probe(tag); }
   [[nodiscard]] std::unique_ptr<Request> iallreduce(std::span<std::uint64_t> values, Reduce how) override {
+    ++reductions_;
     return inner_.iallreduce(values, how);
   }
   [[nodiscard]] Result<std::vector<Buffer>> allgather(Bytes mine) override { return inner_.allgather(mine); }
@@ -101,6 +103,7 @@ class MeteredComm final : public Comm {
   Comm& inner_;
   Gate* gate_;
   std::uint64_t orders_ = 0;
+  std::uint64_t reductions_ = 0;
   Meter sent_;
   Meter awaited_;
 };
@@ -168,6 +171,22 @@ TEST(ReshapeFlow, rank_that_wants_all_has_64_MiB_under_way_at_most) {
   });
   EXPECT_LE(most, kLimit);
   EXPECT_GE(most, reshape::kBytesInFlight / 2);
+}
+
+// A job of one member, whose reductions end at once: with two, their number would depend on time.
+TEST(ReshapeFlow, member_that_is_busy_takes_part_in_few_reductions) {
+  run_cluster(1, [&](Comm& comm) {
+    MeteredComm metered(comm);
+    reshape::Quiescence quiescence(metered, 64);
+    for (int call = 0; call < 6400; ++call) {
+      const auto ended = quiescence.test(1);
+      ASSERT_TRUE(ended && !*ended);
+    }
+    EXPECT_LE(metered.reductions(), 6400U / 64);
+    EXPECT_GE(metered.reductions(), 6400U / 66);
+    const auto ended = quiescence.test(0);
+    EXPECT_TRUE(ended && *ended);
+  });
 }
 
 // The most messages that a rank sends or gets, when so many old ranks and as many new ones have columns of one array.

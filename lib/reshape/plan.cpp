@@ -1,5 +1,6 @@
 #include "reshape/plan.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "reshape/box_directory.hpp"
@@ -96,6 +97,8 @@ Planner::Step Planner::compare_same() {
 }
 
 Planner::Step Planner::place_sequences() {
+  const auto& entries = plan_.roster.entries();
+  if (std::ranges::find(entries, Kind::sequence, &Entry::kind) == entries.end()) return Findings{};
   auto lengths = directory_.lengths(comm_, plan_.roster);
   if (!lengths) return fail(lengths.error());
   if (lengths->finding) return lengths->finding;

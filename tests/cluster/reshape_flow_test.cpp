@@ -224,8 +224,8 @@ std::uint64_t messages_of_columns(std::uint32_t ranks) {
 // In a directory of rows, each rank would write to all.
 TEST(ReshapeFlow, messages_of_a_rank_do_not_grow_with_the_number_of_ranks) {
   const std::uint64_t of_few = messages_of_columns(16);
-  const std::uint64_t of_many = messages_of_columns(128);
-  EXPECT_LE(of_many, of_few + 3) << of_few;
+  const std::uint64_t of_many = messages_of_columns(256);
+  EXPECT_LE(of_many, of_few);
 }
 
 }  // namespace

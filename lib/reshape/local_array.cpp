@@ -1,6 +1,7 @@
 #include "reshape/local_array.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 namespace cairn::reshape {
 namespace {
@@ -91,10 +92,9 @@ std::optional<Box> first_difference(const LocalArray& array, Bytes memory, const
   each_run(array, part, [&](std::uint64_t offset, std::uint64_t bytes) {
     const Bytes here = memory.subspan(offset, bytes);
     const Bytes there = from.subspan(done, bytes);
-    if (!element) {
+    if (!element && std::memcmp(here.data(), there.data(), bytes) != 0) {
       const auto differs = std::ranges::mismatch(here, there).in1;
-      if (differs != here.end())
-        element = (done + static_cast<std::uint64_t>(differs - here.begin())) / array.element_bytes;
+      element = (done + static_cast<std::uint64_t>(differs - here.begin())) / array.element_bytes;
     }
     done += bytes;
   });

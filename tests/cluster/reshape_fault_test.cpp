@@ -1,8 +1,12 @@
 // Restart on another number of ranks when ranks die, regions cannot be read, or memory is short.
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <functional>
+#include <memory>
 #include <new>
+#include <optional>
+#include <span>
 
 #include <gtest/gtest.h>
 
@@ -18,39 +22,80 @@ using reshape::Cause;
 using reshape::Finding;
 using reshape::Findings;
 
+// What a member does; whether it was restored, or got an error.
+using Restart = std::function<bool(Comm&)>;
+
 // Whether each member got an error, when `victim` dies at its operation number `first_failing`. None: it does not die,
 // since it has fewer.
-std::optional<std::vector<bool>> play_death(const ReshapeJob& job, std::uint32_t victim, std::uint64_t first_failing) {
-  const ThreadWorld world(job.new_ranks);
-  std::vector<char> failed(job.new_ranks, 0);
+std::optional<std::vector<bool>> play_death(std::uint32_t members, const Restart& restart, std::uint32_t victim,
+                                            std::uint64_t first_failing) {
+  const ThreadWorld world(members);
+  std::vector<char> failed(members, 0);
   const auto plan = std::make_shared<CommFaultPlan>();
   plan->first_failing = first_failing;
   plan->on_first_failure = [&] { world.kill(Peer{victim}); };
   run_cluster(world, [&](Comm& comm) {
     const std::uint32_t rank = comm.rank().value;
-    const Member member(job, rank);
     FaultyComm faulty(comm, plan);
-    const auto finding = reshape::reshape(rank == victim ? faulty : comm, member.input());
-    failed[rank] = finding ? 0 : 1;
-    if (finding) {
-      EXPECT_EQ(member.wrong(), std::vector<std::string>{});
-    }
+    failed[rank] = restart(rank == victim ? faulty : comm) ? 0 : 1;
   });
   if (!plan->failing) return std::nullopt;
   return std::vector<bool>(failed.begin(), failed.end());
 }
 
+void expect_errors_of_all(std::uint32_t members, const Restart& restart, std::uint32_t victim) {
+  std::uint64_t operation = 0;
+  for (;; ++operation) {
+    const auto failed = play_death(members, restart, victim, operation);
+    if (!failed) break;
+    ASSERT_EQ(*failed, std::vector<bool>(members, true)) << "rank " << victim << ", operation " << operation;
+  }
+  EXPECT_GT(operation, 30U);
+}
+
 TEST(ReshapeFault, death_of_a_rank_at_any_operation_ends_all_others_with_an_error) {
   const ReshapeJob job = draw_job(5, 3, 5);
-  for (const std::uint32_t victim : {0U, 3U}) {
-    std::uint64_t operation = 0;
-    for (;; ++operation) {
-      const auto failed = play_death(job, victim, operation);
-      if (!failed) break;
-      ASSERT_EQ(*failed, std::vector<bool>(job.new_ranks, true)) << "rank " << victim << ", operation " << operation;
-    }
-    EXPECT_GT(operation, 30U);
-  }
+  const Restart restart = [&](Comm& comm) {
+    const Member member(job, comm.rank().value);
+    const auto finding = reshape::reshape(comm, member.input());
+    if (!finding) return false;
+    EXPECT_FALSE(*finding);
+    EXPECT_EQ(member.wrong(), std::vector<std::string>{});
+    return true;
+  };
+  for (const std::uint32_t victim : {0U, 3U}) expect_errors_of_all(job.new_ranks, restart, victim);
+}
+
+// Messages of more than 64 KiB stay with their sender until they are received. All values are 1, and there are two of
+// each, which are compared.
+TEST(ReshapeFault, death_of_a_rank_while_large_boxes_are_under_way_ends_all_others_with_an_error) {
+  constexpr std::uint64_t kElements = 150'000;
+  const Restart restart = [](Comm& comm) {
+    const std::uint64_t rank = comm.rank().value;
+    RegionInfo info;
+    info.name = "x";
+    info.type = ElementType::int64;
+    info.element_bytes = 8;
+    info.shape = {kElements};
+    RegionInfo old = info;
+    old.global_shape = {2 * kElements};
+    old.global_offset = {rank / 2 * kElements};
+    std::vector<std::uint64_t> memory(rank < 2 ? kElements : 0, 7);
+    info.shape = {memory.size()};
+    const reshape::Block block{{2 * kElements}, {memory.empty() ? 0 : (1 - rank) * kElements}, {}, {}, {}};
+    const auto read = [](std::size_t, std::uint64_t, MutableBytes into) {
+      std::ranges::fill(into, std::byte{1});
+      return Status{};
+    };
+    const reshape::Input input{
+        4, {{Rank{comm.rank().value}, {old}, read}}, {{info, block, std::as_writable_bytes(std::span(memory))}}};
+    const auto finding = reshape::reshape(comm, input);
+    if (!finding) return false;
+    EXPECT_FALSE(*finding);
+    EXPECT_EQ(std::ranges::count(memory, 0x0101010101010101U), static_cast<std::ptrdiff_t>(memory.size()));
+    return true;
+  };
+  for (const std::uint32_t victim : {1U, 2U}) expect_errors_of_all(4, restart, victim);
 }
 
 struct Outcome {

@@ -4,9 +4,9 @@
 //
 //   auto planned = plan_reshape(comm, input);         // collective
 //   if (planned->finding) …                           // the same on all members: error_of() makes it an Error
-//   Transfer transfer(comm, std::move(planned->plan));
+//   Transfer transfer(comm, planned->plan);           // the plan must outlive it
 //   while (!*transfer.advance()) comm.idle(…);        // or inside any other wait loop
-//   transfer.finding() is agreed by agree_on().
+//   auto finding = agree_on(comm, transfer.finding());
 //
 // For N old and M new ranks with R regions, a member keeps R entries, the lengths of the regions of N/M old ranks, the
 // boxes that touch its tiles, and its own sources. Nothing is N·M, nor is any message. Boxes of d dimensions that are

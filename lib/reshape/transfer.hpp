@@ -17,7 +17,9 @@ namespace cairn::reshape {
 // Both sides of a member, and the end. Belongs to one thread.
 class Transfer {
  public:
+  // `plan` must outlive it.
   Transfer(Comm& comm, const Plan& plan);
+  Transfer(Comm& comm, Plan&& plan) = delete;
   Transfer(const Transfer&) = delete;
   Transfer& operator=(const Transfer&) = delete;
 

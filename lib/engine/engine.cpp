@@ -35,7 +35,7 @@ Result<bool> Engine::step(Heads heads) {
   // is being raised is finished first: the other heads wait for this one's part.
   if (worked && !*worked && promoter_.idle() && head_.is_dropped()) leave();
   inquiry_.look(head_.clock());
-  if (faults_) faults_->turn();
+  if (faults_) faults_->turn(!life_.is_undecided());
   // A tick() in between may have failed.
   if (worked && broken_) return fail(*broken_);
   if (!worked) break_down(worked.error());
@@ -49,7 +49,7 @@ void Engine::tick() {
   if (worked) worked = seals_.advance();
   if (!worked) break_down(worked.error());
   inquiry_.look(head_.clock());
-  if (faults_) faults_->turn();
+  if (faults_) faults_->turn(!life_.is_undecided());
   in_tick_ = false;
 }
 
@@ -61,6 +61,7 @@ void Engine::break_down(const Error& error) {
 Result<bool> Engine::finish() {
   if (finished_ || head_.requests.finalize.size() < head_.ranks.size()) return false;
   const auto span = head_.node.trace.span("finish");
+  if (faults_) faults_->stop_watching();
   const Status status = Ending(head_, catalog_, life_, promoter_).run();
   if (!status && status.error().code == Code::communication) return fail(status.error());
   Finalized finalized;

@@ -153,7 +153,7 @@ FaultDesk::FaultDesk(Head& head, std::vector<NodeId> nodes, const Sources& sourc
 
 FaultDesk::~FaultDesk() = default;
 
-void FaultDesk::turn() {
+void FaultDesk::turn(bool decided) {
   const Time now = head_.clock();
   if (now < next_turn_) return;
   next_turn_ = now + kTurnEvery;
@@ -166,10 +166,10 @@ void FaultDesk::turn() {
     next_look_ = now + kLookEvery;
     look(now);
     health_.renew(seconds_of_today());
-    report_watch(now);
     take_suspicions(now);
     head_.node.trace.count("fault localization, processor s", std::chrono::duration<double>(taken_).count());
   }
+  if (decided) report_watch(now);
   if (!localizer_.idle()) localizer_.turn();
   ask_for_snapshot(now);
   keep_pending(now);
@@ -182,10 +182,13 @@ bool FaultDesk::spool() {
   return spool_.write(pending, static_cast<std::uint64_t>(seconds_of_today().count()));
 }
 
+void FaultDesk::stop_watching() {
+  if (head_.node.leads()) watch_.end();
+}
+
 void FaultDesk::end() {
   if (spool_.holds_any()) spool_.remove();
   health_.end(seconds_of_today());
-  watch_.end();
 }
 
 void FaultDesk::note_dead(std::span<const Peer> dead) {

@@ -60,7 +60,8 @@ class FaultDesk final : public SymptomPort, private localize::Port, private loca
   static std::unique_ptr<FaultDesk> open(Head& head, const Sources& sources);
   ~FaultDesk() override;
 
-  void turn();
+  // `decided`: the life has restored or taken a snapshot. Until then the start may be refused, and changes no store.
+  void turn(bool decided);
   // Before a repair: keeps what is not a verdict yet for the heads that open next. While the job runs, turn() does that
   // now and then: MPI may end the job, and this process, at any moment.
   // False: the store has failed.
@@ -68,6 +69,8 @@ class FaultDesk final : public SymptomPort, private localize::Port, private loca
   // At the end of a life: MPI reports the processes of these world ranks as dead. It is kept with the other symptoms,
   // and not sent: the communicator that a message would take may be revoked by now.
   void note_dead(std::span<const Peer> dead);
+  // The run is about to end. Nothing is to follow the record of its end.
+  void stop_watching();
   // The run has ended well.
   void end();
   // Time and reporter are filled in here.

@@ -27,7 +27,8 @@ void WatchKeeper::write(const WatchFile& watch, Time now) {
 }
 
 void WatchKeeper::end() {
-  if (next_) (void)store_->remove(names::watch());
+  if (!ended_) (void)store_->remove(names::watch());  // also that of a run before, which was killed
+  ended_ = true;
 }
 
 }  // namespace cairn

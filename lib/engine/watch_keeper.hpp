@@ -21,10 +21,10 @@ class WatchKeeper {
   // `store`: the global one.
   WatchKeeper(std::shared_ptr<Store> store, Sealer sealer, Log log);
 
-  [[nodiscard]] bool due(Time now) const { return !next_ || now >= *next_; }
+  [[nodiscard]] bool due(Time now) const { return !ended_ && (!next_ || now >= *next_); }
   // An error is logged once.
   void write(const WatchFile& watch, Time now);
-  // The run has ended: nobody looks any more.
+  // The run ends: nobody looks any more.
   void end();
 
  private:
@@ -33,6 +33,7 @@ class WatchKeeper {
   Log log_;
   std::optional<Time> next_;  // none: nothing is written yet
   bool unwritable_ = false;   // said once
+  bool ended_ = false;
 };
 
 }  // namespace cairn

@@ -51,7 +51,7 @@ fi
   hosts=$!
   timeout -s KILL 1200 python3 scenarios.py "$heat" "$swing" "$BUILD_TREE"/bin/ckpt-run
   timeout -s KILL 900 python3 lost.py "$BUILD_TREE"/bin --kills "$kills" --draw "$seed"
-  timeout -s KILL 600 python3 lost_trouble.py "$BUILD_TREE"/bin
+  timeout -s KILL 900 python3 lost_trouble.py "$BUILD_TREE"/bin
   timeout -s KILL 600 python3 lost_helpers.py "$BUILD_TREE"/bin
   if [[ $1 == all ]]; then
     timeout -s KILL 400 python3 soak.py "$heat" --failures 10 --per-job 5 --seed "$seed"

@@ -379,26 +379,29 @@ TEST(PosixStore, the_lock_of_a_process_that_died_comes_free) {
 TEST(PosixStore, the_lock_of_a_process_that_died_comes_free_though_it_has_forked) {
   const test::TempDirectory root("/dev/shm");
   const auto store = open_store(root.path());
-  std::array<int, 2> pipe{};
-  ASSERT_EQ(::pipe(pipe.data()), 0);
+  std::array<int, 2> ends{};   // that this test closes
+  std::array<int, 2> ready{};  // into which the child of the child writes
+  ASSERT_EQ(::pipe(ends.data()), 0);
+  ASSERT_EQ(::pipe(ready.data()), 0);
   const int died = in_child([&] {
     const auto held = open_store(root.path());
     auto lock = held->lock();
     if (!lock) return 1;
+    char byte = 0;
     if (::fork() == 0) {
-      ::close(pipe[1]);
+      ::close(ends[1]);
       (*lock).reset();
-      char byte = 0;
-      ::_exit(::read(pipe[0], &byte, 1) == 0 ? 0 : 1);  // until this test closes its end
+      if (::write(ready[1], &byte, 1) != 1) ::_exit(1);
+      ::_exit(::read(ends[0], &byte, 1) == 0 ? 0 : 1);
     }
+    if (::read(ready[0], &byte, 1) != 1) ::_exit(3);
     const bool is_held = store->lock().error().code == Code::taken_over;
     ::_exit(is_held ? 0 : 2);
-    return 3;
+    return 4;
   });
   EXPECT_EQ(died, 0) << "1: not locked; 2: lost as it forked";
   EXPECT_TRUE(store->lock());
-  ::close(pipe[1]);
-  ::close(pipe[0]);
+  for (const int end : {ends[0], ends[1], ready[0], ready[1]}) ::close(end);
 }
 
 TEST(PosixStore, a_bell_is_heard_in_another_process) {

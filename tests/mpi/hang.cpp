@@ -224,6 +224,7 @@ void sleep_in_an_exchange(const Job& job) {
 
 // All ranks compute for longer than one may be waited for.
 void compute_at_the_same_time(const Job& job) {
+  job.session->restore();
   for (;;) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(8);
     while (std::chrono::steady_clock::now() < end) {

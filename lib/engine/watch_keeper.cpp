@@ -5,23 +5,13 @@
 #include "store/names.hpp"
 
 namespace cairn {
-namespace {
-
-Status write_unsynced(Store& store, const FileName& name, const std::string& text) {
-  auto file = store.create(name, text.size(), {});
-  if (!file) return fail(file.error());
-  if (auto status = (*file)->write(0, bytes_of(text)); !status) return status;
-  return (*file)->commit(text.size(), false);
-}
-
-}  // namespace
 
 WatchKeeper::WatchKeeper(std::shared_ptr<Store> store, Sealer sealer, Log log)
     : store_(std::move(store)), sealer_(std::move(sealer)), log_(std::move(log)) {}
 
 void WatchKeeper::write(const WatchFile& watch, Time now) {
   next_ = now + kWriteEvery;
-  const auto status = write_unsynced(*store_, names::watch(), to_json(watch, sealer_));
+  const auto status = write_unsynced(*store_, names::watch(), bytes_of(to_json(watch, sealer_)));
   if (!status && !std::exchange(unwritable_, true))
     log_.warning("ckpt-tool health cannot show that this run is watched: {}", status.error().text());
 }

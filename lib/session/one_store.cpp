@@ -21,8 +21,7 @@ StoreToken draw_token() {
 // If the store cannot take it, nothing is compared: the snapshots will say why.
 void put_token(Store& store) {
   const StoreToken token = draw_token();
-  const auto writer = store.create(names::token(), sizeof(token), {});
-  if (writer && (*writer)->write(0, std::as_bytes(std::span(&token, 1)))) (void)(*writer)->commit(sizeof(token), false);
+  (void)write_unsynced(store, names::token(), std::as_bytes(std::span(&token, 1)));
 }
 
 StoreToken find_token(const Store& store) {

@@ -5,6 +5,18 @@
 #include <fmt/format.h>
 
 namespace cairn {
+namespace {
+
+Status write_new(Store& store, const FileName& name, Bytes bytes, bool sync) {
+  auto writer = store.create(name, bytes.size(), {});
+  if (!writer) return fail(writer.error());
+
+  const auto written = (*writer)->write(0, bytes);
+  if (!written) return written;
+  return (*writer)->commit(bytes.size(), sync);
+}
+
+}  // namespace
 
 bool has_entry(const std::vector<Entry>& entries, const FileName& name) {
   const std::string last = name.path.substr(name.path.find('/') + 1);  // all of it where there is no '/'
@@ -35,13 +47,10 @@ Result<std::string> read_text(const Store& store, const FileName& name, std::uin
   return text;
 }
 
-Status write_text(Store& store, const FileName& name, const std::string& text) {
-  auto writer = store.create(name, text.size(), {});
-  if (!writer) return fail(writer.error());
-
-  const auto written = (*writer)->write(0, bytes_of(text));
-  if (!written) return written;
-  return (*writer)->commit(text.size(), true);
+Status write_text(Store& store, const FileName& name, std::string_view text) {
+  return write_new(store, name, bytes_of(text), true);
 }
+
+Status write_unsynced(Store& store, const FileName& name, Bytes bytes) { return write_new(store, name, bytes, false); }
 
 }  // namespace cairn

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/bytes.hpp"
@@ -159,6 +160,8 @@ class Store {
 inline constexpr std::uint64_t kSmallFileBytes = 64 * kKiB;
 [[nodiscard]] Result<std::string> read_text(const Store& store, const FileName& name,
                                             std::uint64_t most_bytes = kSmallFileBytes);
-[[nodiscard]] Status write_text(Store& store, const FileName& name, const std::string& text);
+[[nodiscard]] Status write_text(Store& store, const FileName& name, std::string_view text);
+// The same of any bytes, for a file whose loss in a power cut does no harm.
+[[nodiscard]] Status write_unsynced(Store& store, const FileName& name, Bytes bytes);
 
 }  // namespace cairn

@@ -51,7 +51,12 @@ Result<std::shared_ptr<Store>> open_local(const Config& config, const Topology& 
 // A session of only some of the ranks need not have the numbers that ckpt-run was asked for, nor a rank for a head.
 bool has_all_ranks(MPI_Comm world) { return size_of(world) == size_of(tap::all_processes()); }
 
-// An error that would come again in the job's next life.
+// An error that would come again in the job's next life. `about`: the call that is wrong.
+void end_for_mistake(const Launcher& launcher, const std::string& text, const char* about) {
+  const Cause cause{Cause::Source::error, Code::invalid_argument, about};
+  launcher.end_job(tap::all_processes(), {CompletionMark::Kind::error, text, {}, cause});
+}
+
 void refuse(const Launcher& launcher, std::uint32_t rank, const tap::BlockedCall& call) {
   const std::string where =
       call.on_world ? "MPI_COMM_WORLD" : "a communicator that was made of MPI_COMM_WORLD before the session opened";
@@ -61,8 +66,7 @@ void refuse(const Launcher& launcher, std::uint32_t rank, const tap::BlockedCall
       "rank {} calls {} on {}. {}, so the call would block forever. Use session.comm(), or cairn_comm in C and "
       "Fortran. With [head] mode = thread or inline, all ranks are application ranks",
       rank, call.call, where, why);
-  const Cause cause{Cause::Source::error, Code::invalid_argument, call.call};
-  launcher.end_job(tap::all_processes(), {CompletionMark::Kind::error, text, {}, cause});
+  end_for_mistake(launcher, text, call.call);
 }
 
 // By rank in MPI_COMM_WORLD: those of `world` that are not among `ranks`.
@@ -135,9 +139,7 @@ void end_job_unfinished(SessionImpl& session, const Launcher& launcher) {
       "rank {} called MPI_Finalize before its session was finalized, so the job ends. Call MPI_Finalize after "
       "cairn::run, cairn_run or cairn_finalize",
       session.ranks().rank().value);
-  session.log().error("{}", text);
-  const Cause cause{Cause::Source::error, Code::invalid_argument, {}};
-  launcher.end_job(tap::all_processes(), {CompletionMark::Kind::error, text, {}, cause});
+  end_for_mistake(launcher, text, "MPI_Finalize");
 }
 
 // A replacement that cannot take what the dead rank exchanged before restore() must not run: all ranks roll back.

@@ -11,6 +11,11 @@ namespace cairn {
 // The time since some fixed moment; it never goes back. May be called from several threads.
 using Clock = std::function<std::chrono::microseconds()>;
 
+// The time of today, as files have it: seconds since 1970.
+[[nodiscard]] inline std::chrono::seconds seconds_of_today() {
+  return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch());
+}
+
 // How long to wait for something that may never come.
 using WaitLimit = std::optional<std::chrono::milliseconds>;
 inline constexpr WaitLimit kForever = std::nullopt;

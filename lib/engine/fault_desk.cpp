@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/clock.hpp"
 #include "base/list_text.hpp"
 #include "base/processor_time.hpp"
 #include "base/text_file.hpp"
@@ -77,11 +78,6 @@ localize::Message shortened(localize::Message message) {
   if (auto* evidence = std::get_if<localize::EvidenceNote>(&message.body)) shorten(evidence->observations);
   if (auto* note = std::get_if<localize::VerdictNote>(&message.body)) shorten(note->verdict.evidence);
   return message;
-}
-
-// Since 1970.
-seconds seconds_of_today() {
-  return std::chrono::duration_cast<seconds>(std::chrono::system_clock::now().time_since_epoch());
 }
 
 // "node 5", "nodes 1, 5"

@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 
+#include "base/clock.hpp"
 #include "localize/action.hpp"
 #include "store/names.hpp"
 #include "topology/host_name.hpp"
@@ -55,8 +56,7 @@ SickPlaces read_sick_nodes(const NodeContext& node, const Topology& topology, co
     node.log.warning("{}; no node is avoided because of it", health.error().in_file(names::health().path).text());
     return {};
   }
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  const auto today = std::chrono::duration_cast<std::chrono::seconds>(now);
+  const auto today = seconds_of_today();
   return {sick_nodes(health->entries, topology, today), sick_hosts_elsewhere(health->entries, topology, today)};
 }
 

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "base/clock.hpp"
 #include "command.hpp"
 #include "job_files.hpp"
 #include "lost_hosts.hpp"
@@ -23,11 +24,6 @@
 namespace {
 
 using namespace ckpt_run;
-
-// Since 1970.
-std::chrono::seconds today() {
-  return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch());
-}
 
 void say(const std::string& text) {
   std::istringstream lines(text);
@@ -52,7 +48,7 @@ ExitCode unusable(const cairn::Error& error) {
 
 // What cannot be read moves no job.
 std::vector<std::string> known_sick(const cairn::Config& config) {
-  auto hosts = sick_hosts(config, today());
+  auto hosts = sick_hosts(config, cairn::seconds_of_today());
   if (!hosts) say("no sick host is avoided: " + hosts.error().text());
   return hosts ? std::move(*hosts) : std::vector<std::string>{};
 }
@@ -100,9 +96,9 @@ int run(int argc, char** argv) {
     say(step.text);
     if (!step.life) return step.code;
     auto end = supervisor.run(*step.life);
-    if (end) examine(*config, *step.life, *end, on_hosts, today());
+    if (end) examine(*config, *step.life, *end, on_hosts, cairn::seconds_of_today());
     if (end && !end->lost_hosts.empty()) {
-      const auto noted = note_lost_hosts(*config, step.life->placement, end->lost_hosts, today());
+      const auto noted = note_lost_hosts(*config, step.life->placement, end->lost_hosts, cairn::seconds_of_today());
       if (!noted) say("ckpt-tool health cannot show the lost hosts: " + noted.error().text());
     }
     if (end) end->sick_hosts = known_sick(*config);

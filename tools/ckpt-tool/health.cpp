@@ -18,6 +18,7 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include "base/clock.hpp"
 #include "base/plain_text.hpp"
 #include "base/text_file.hpp"
 #include "commands.hpp"
@@ -54,11 +55,7 @@ Result<ExitCode> check_rules(const std::string& file) {
   return kGood;
 }
 
-// Since 1970.
-std::uint64_t seconds_of_today() {
-  const auto today = std::chrono::system_clock::now().time_since_epoch();
-  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::seconds>(today).count());
-}
+std::uint64_t today() { return static_cast<std::uint64_t>(cairn::seconds_of_today().count()); }
 
 // Without the verdicts that have expired.
 Result<HealthFile> read_health(const OpenStores& opened, const cairn::FileName& name) {
@@ -67,7 +64,7 @@ Result<HealthFile> read_health(const OpenStores& opened, const cairn::FileName& 
   if (!text) return cairn::fail(text.error());
   auto health = parse_health_file(*text, opened.stores.sealer_at(cairn::StoreId::global()));
   if (!health) return cairn::fail(health.error().in_file(name.path));
-  std::erase_if(health->entries, [today = seconds_of_today()](const auto& entry) { return entry.expired(today); });
+  std::erase_if(health->entries, [now = today()](const auto& entry) { return entry.expired(now); });
   return *health;
 }
 
@@ -237,8 +234,7 @@ Result<ExitCode> report(const HealthRequest& request, const OpenStores& opened) 
   const auto watched = look_for_heads(request.target, opened);
   if (!watched) return cairn::fail(watched.error());
   if (auto status = check_whom(*whom, opened.job, *watched); !status) return cairn::fail(status.error());
-  const cairn::SuspicionFile file{seconds_of_today(), *whom,
-                                  cairn::plain_text(request.report.back(), cairn::kMostNoteBytes)};
+  const cairn::SuspicionFile file{today(), *whom, cairn::plain_text(request.report.back(), cairn::kMostNoteBytes)};
   if (file.text.empty())
     return cairn::fail(cairn::Code::invalid_argument, "--report: the text is empty",
                        "say in a few words what seems to be wrong");

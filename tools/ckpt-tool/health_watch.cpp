@@ -1,21 +1,12 @@
 #include "health_watch.hpp"
 
-#include <chrono>
-
 #include <fmt/format.h>
 
+#include "base/clock.hpp"
 #include "config/config.hpp"
 #include "store/names.hpp"
 
 namespace ckpt_tool {
-namespace {
-
-std::uint64_t seconds_since_1970() {
-  const auto today = std::chrono::system_clock::now().time_since_epoch();
-  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::seconds>(today).count());
-}
-
-}  // namespace
 
 cairn::Result<Watched> look_for_heads(const Target& target, const OpenStores& opened) {
   Watched watched;
@@ -33,7 +24,7 @@ cairn::Result<Watched> look_for_heads(const Target& target, const OpenStores& op
     complain(file.error().in_file(cairn::names::watch().path).text());
     return watched;
   }
-  const std::uint64_t today = seconds_since_1970();
+  const auto today = static_cast<std::uint64_t>(cairn::seconds_of_today().count());
   watched.last = *file;
   watched.age = today > file->looked ? today - file->looked : 0;
   return watched;
@@ -45,7 +36,8 @@ std::string watch_text(const Watched& watched) {
                        watched.age, watched.last->calls ? "" : "; no MPI calls are recorded, so hangs are not found");
   }
   if (watched.off) return "not watched: [localize] mode = off";
-  if (!watched.last) return "not watched: no run with heads that are ranks of their own is under way";
+  if (!watched.last)
+    return "not watched: no run is under way whose heads are ranks of their own and which has called restore()";
   return fmt::format("not watched: the last look, in run {}, was {} ago", watched.last->life.value,
                      duration_text(static_cast<double>(watched.age)));
 }

@@ -118,9 +118,9 @@ struct Config {
   struct Localize {
     bool on = true;  // where all heads are ranks of their own
     std::uint32_t fanout = localize::kDefaultFanout;
-    std::uint32_t threshold = 3;                                  // of the weights of symptoms
-    std::chrono::milliseconds window = std::chrono::minutes(10);  // in which symptoms are one group
-    std::string rules;                                            // file; empty: the default rules
+    std::uint32_t threshold = localize::kDefaultThreshold;
+    std::chrono::milliseconds window = localize::kDefaultWindow;
+    std::string rules;  // file; empty: the default rules
     WaitLimit stuck_after = std::chrono::minutes(10);
     WaitLimit silent_after = std::chrono::seconds(30);
     localize::Act act = localize::Act::avoid;  // what follows from a verdict

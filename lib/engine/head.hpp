@@ -41,8 +41,8 @@ struct EngineOptions {
   struct Localize {
     bool on = false;
     std::uint32_t fanout = localize::kDefaultFanout;
-    std::uint32_t threshold = 3;
-    std::chrono::milliseconds window = std::chrono::minutes(10);
+    std::uint32_t threshold = localize::kDefaultThreshold;
+    std::chrono::milliseconds window = localize::kDefaultWindow;
     std::string rules;  // file; empty: the default rules
     WaitLimit stuck_after = kForever;
     WaitLimit silent_after = kForever;

@@ -137,7 +137,7 @@ class Host {
 
 struct Settings {
   std::uint32_t fanout = kDefaultFanout;
-  double threshold = 3;  // what the symptoms of a group have to add up to
+  double threshold = kDefaultThreshold;
   Time window = std::chrono::seconds(5);
   Time receipt_limit = std::chrono::milliseconds(200);  // for one try
   std::uint32_t tries = 3;                              // before another node is chosen

@@ -22,6 +22,8 @@
 namespace cairn::localize {
 
 inline constexpr std::uint32_t kDefaultFanout = 8;
+inline constexpr std::uint32_t kDefaultThreshold = 3;      // what the symptoms of a group have to add up to
+inline constexpr std::chrono::minutes kDefaultWindow{10};  // in which symptoms are one group
 
 // Cheap to copy: copies share what they know.
 class Tree {

@@ -5,22 +5,15 @@
 
 #include "engine/restore_desk.hpp"
 #include "recover/learn_inventory.hpp"
+#include "recover/unreadable.hpp"
 
 namespace cairn {
 namespace {
 
-// The cure where files cannot be read.
-std::string make_readable(bool may_be_whole) {
-  return fmt::format(
-      "make the stores of the lost nodes readable again; to give up all snapshots, start once with "
-      "CAIRN_RESTART_MODE=fresh{}",
-      may_be_whole ? "" : ", or with ckpt-run --fresh-if-unrecoverable");
-}
-
 // Some file that cannot be read now may hold what is missing.
 Error as_unreadable(Error error) {
   if (error.code != Code::unrecoverable) return error;
-  return {Code::unreadable, std::move(error.message), make_readable(true), std::move(error.file)};
+  return {Code::unreadable, std::move(error.message), cure_of_loss(true), std::move(error.file)};
 }
 
 }  // namespace
@@ -130,7 +123,7 @@ Status RestoreDesk::check_nothing_unreadable() {
     mine = fail(may_be_whole ? Code::unreadable : Code::unrecoverable,
                 fmt::format("job {} has snapshots, but none is readable: {}: {}", head_.options.job, store.where(),
                             unreadable.front().error.in_file(unreadable.front().file.path).message),
-                make_readable(may_be_whole));
+                cure_of_loss(may_be_whole));
   };
   look(*head_.node.local, catalog_.contents.unreadable);
   look(*head_.node.global, catalog_.chain.unreadable);
@@ -144,7 +137,7 @@ Result<Offer> RestoreDesk::fresh_offer(Offer offer) {
   if (left_some || life_.has_snapshots()) {
     return fail(Code::unrecoverable,
                 fmt::format("job {} has taken snapshots, but no store has any of them", head_.options.job),
-                make_readable(false));
+                cure_of_loss(false));
   }
   if (head_.options.start == EngineOptions::Start::required && !life_.began_fresh()) {
     return fail(Code::unrecoverable,

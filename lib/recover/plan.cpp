@@ -8,6 +8,7 @@
 
 #include "base/list_text.hpp"
 #include "recover/plan_sources.hpp"
+#include "recover/unreadable.hpp"
 
 namespace cairn {
 namespace {
@@ -115,9 +116,7 @@ Result<Plan> make_plan(const PlanRequest& request) {
     if (tried == kTold + 1) refusals += "; older versions are not recoverable either";
   }
   if (tried == 0) return fail(Code::not_found, "there is no snapshot");
-  return fail(Code::unrecoverable, "no snapshot is recoverable: " + refusals,
-              "make the stores of the lost nodes readable again; to give up all snapshots, start once with "
-              "CAIRN_RESTART_MODE=fresh, or with ckpt-run --fresh-if-unrecoverable");
+  return fail(Code::unrecoverable, "no snapshot is recoverable: " + refusals, cure_of_loss(false));
 }
 
 }  // namespace cairn

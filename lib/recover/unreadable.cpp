@@ -18,4 +18,11 @@ Error refusal_of(const Store& store, const Unreadable& what) {
               "leaves it there"};
 }
 
+std::string cure_of_loss(bool may_be_whole) {
+  return fmt::format(
+      "make the stores of the lost nodes readable again; to give up all snapshots, start once with "
+      "CAIRN_RESTART_MODE=fresh{}",
+      may_be_whole ? "" : ", or with ckpt-run --fresh-if-unrecoverable");
+}
+
 }  // namespace cairn

@@ -56,6 +56,10 @@ struct Past {
 // A store's chain mark as something unreadable.
 [[nodiscard]] Unreadable unreadable_mark(const Error& error);
 
+// The hint of an error that no snapshot can be restored. `may_be_whole`: a file that cannot be read now may hold what
+// is missing. ckpt-run then gives up with --fresh-if-unrecoverable, too.
+[[nodiscard]] std::string cure_of_loss(bool may_be_whole);
+
 // The error that refuses a start because of a file that this job cannot judge, with a hint what to do.
 [[nodiscard]] Error refusal_of(const Store& store, const Unreadable& what);
 

@@ -38,12 +38,12 @@ void Head::heed(const RankLeft& its_leave) {
 }
 
 void Head::log_storage_error(bool here, LevelId level, const Error& error) {
-  if (here && options.log_storage_errors && fails_for_storage(error.code) && trouble.is_new(level, error.code))
-    node.log.error("{}", error.text());
+  if (!here || !options.log_storage_errors || !fails_for_storage(error.code)) return;
+  if (trouble.note_failure(level, error.code)) node.log.error("{}", error.text());
 }
 
 void Head::log_storage_recovery(LevelId level, Version version) {
-  const std::uint64_t repeated = trouble.end(level);
+  const std::uint64_t repeated = trouble.note_success(level);
   if (repeated == 0) return;
   node.log.info(
       "version {} has reached L{} again; {} snapshots before it had the same error as the one that was logged",

@@ -13,15 +13,15 @@ namespace cairn {
 
 class StorageTrouble {
  public:
-  // A snapshot did not reach the level. Whether the one before it did, or had another kind of error.
-  [[nodiscard]] bool is_new(LevelId level, Code code) {
+  // A snapshot did not reach the level. True: the one before it did, or had another kind of error.
+  [[nodiscard]] bool note_failure(LevelId level, Code code) {
     Standing& standing = standing_[level];
     if (standing.code == code) return ++standing.repeated, false;
     standing = {code, 0};
     return true;
   }
   // A snapshot has reached the level. How many errors before it were no news.
-  [[nodiscard]] std::uint64_t end(LevelId level) {
+  [[nodiscard]] std::uint64_t note_success(LevelId level) {
     const std::uint64_t repeated = standing_[level].repeated;
     standing_[level] = {};
     return repeated;

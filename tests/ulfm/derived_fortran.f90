@@ -5,6 +5,7 @@ program derived_fortran
   use, intrinsic :: iso_fortran_env, only: int32, error_unit
   use, intrinsic :: iso_c_binding, only: c_int
   use mpi_f08
+  use arguments, only: argument_after
   use cairn
   implicit none
 
@@ -42,19 +43,6 @@ program derived_fortran
   call MPI_Finalize()
 
 contains
-
-  function argument_after(name) result(text)
-    character(*), intent(in) :: name
-    character(512) :: text
-    integer :: i
-    do i = 1, command_argument_count() - 1
-      call get_command_argument(i, text)
-      if (text /= name) cycle
-      call get_command_argument(i + 1, text)
-      return
-    end do
-    text = ''
-  end function
 
   subroutine live(code)
     integer, intent(out) :: code

@@ -73,6 +73,7 @@ end module
 
 program residual_fortran
   use mpi_f08
+  use arguments, only: argument_after
   use cairn
   use residual_program
   implicit none
@@ -83,26 +84,11 @@ program residual_fortran
   call MPI_Init()
   config = argument_after('--config')
   output = argument_after('--output')
-  text = argument_after('--steps')
+  text = argument_after('--steps', '0')
   read (text, *) steps
-  text = argument_after('--pause-ms')
+  text = argument_after('--pause-ms', '0')
   read (text, *) pause_ms
   call cairn_run(MPI_COMM_WORLD, trim(config), compute, code)
   call MPI_Finalize()
   if (code /= CAIRN_OK) stop 1
-
-contains
-
-  function argument_after(name) result(text)
-    character(*), intent(in) :: name
-    character(512) :: text
-    integer :: i
-    do i = 1, command_argument_count() - 1
-      call get_command_argument(i, text)
-      if (text /= name) cycle
-      call get_command_argument(i + 1, text)
-      return
-    end do
-    text = '0'
-  end function
 end program

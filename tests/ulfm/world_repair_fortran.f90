@@ -4,6 +4,7 @@
 program world_repair
   use, intrinsic :: iso_fortran_env, only: int32, real64, error_unit
   use mpi_f08
+  use arguments, only: argument_after
   use cairn
   implicit none
 
@@ -17,9 +18,9 @@ program world_repair
   call MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL)
   config = argument_after('--config')
   output = argument_after('--output')
-  text = argument_after('--steps')
+  text = argument_after('--steps', '0')
   read (text, *) steps
-  text = argument_after('--pause-ms')
+  text = argument_after('--pause-ms', '0')
   read (text, *) pause_ms
   call look_at_world()
   call cairn_init(MPI_COMM_WORLD, trim(config), session, code)
@@ -34,19 +35,6 @@ program world_repair
   call MPI_Finalize()
 
 contains
-
-  function argument_after(name) result(text)
-    character(*), intent(in) :: name
-    character(512) :: text
-    integer :: i
-    do i = 1, command_argument_count() - 1
-      call get_command_argument(i, text)
-      if (text /= name) cycle
-      call get_command_argument(i + 1, text)
-      return
-    end do
-    text = '0'
-  end function
 
   subroutine look_at_world()
     integer :: ranks, rank

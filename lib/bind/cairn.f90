@@ -106,8 +106,8 @@ module cairn
   ! session. Heads and spares do not call it. config is the path of the configuration file; only rank 0 of world reads
   ! it. Blank means the defaults. In a job that repairs itself, a failure leaves application by an exception, and all
   ! ranks call it again: see the comments of cairn_run in cairn.h. It then sets all variables that it uses, also those of
-  ! modules. What it has allocated stays allocated: test allocated() first. An allocatable variable of its own that was
-  ! allocated is lost memory, so keep large arrays in a module.
+  ! modules. What a module has allocated stays allocated: test allocated() first. Memory of the subroutine's own allocatable
+  ! variables is lost, so keep large arrays in a module.
   ! Collective over world. Requires: MPI is initialized. application is a module procedure or external; gfortran writes
   ! the unwind tables that the exception needs on x86-64 and arm64. code: 0, or 1 on all ranks if the application failed.
   interface cairn_run

@@ -32,7 +32,7 @@ enum class Cause : std::uint8_t {
   old_type,         // old rank; texts: type there, type that is wanted
   old_shape,        // old rank; texts: shape there, what is wanted
   no_place,         // old rank, whose table says no place in a global array
-  values_differ,    // two old ranks; range: of a block; texts: the type, of what is to be the same
+  values_differ,    // two old ranks; of a block, range: where; of a region that is to be the same, texts: its type
   like_counts,      // old rank; numbers: its elements in the one sequence and in the other; texts: the other
   old_gap,          // range that no old rank owns
   too_long,         // a sequence has too many elements

@@ -46,7 +46,7 @@ struct Symptom {
   NodeId reporter;
   std::chrono::microseconds time{};  // on the reporter's clock
   double measure = 0;
-  std::string note = {};  // of one that comes from outside: in whose words; plain text
+  std::string note = {};  // what somebody outside says, or the error of a store; plain text
   friend bool operator==(const Symptom&, const Symptom&) = default;
 };
 

@@ -66,8 +66,9 @@ Result<std::unique_ptr<Engine>> Engine::open(const EngineSetup& setup) {
   if (!status) opened.error = status.error();
   if (status) engine->silence_.begin(*head.bell, head.clock());
   if (status)
-    engine->faults_ = FaultDesk::open(head, {setup.look_at_process, setup.count_oom_kills, setup.look_at_host,
-                                             engine->store_counts_, setup.local, setup.process});
+    engine->faults_ = FaultDesk::open(head, engine->catalog_,
+                                      {setup.look_at_process, setup.count_oom_kills, setup.look_at_host,
+                                       engine->store_counts_, setup.local, setup.process});
   head.node.symptoms = engine->faults_.get();
   head.tell_all(opened);
   if (!status) return fail(status.error());

@@ -15,7 +15,7 @@
 #include "hang/short_form.hpp"
 #include "localize/codec.hpp"
 #include "localize/detect.hpp"
-#include "localize/words.hpp"
+#include "recover/restorable.hpp"
 
 namespace cairn {
 namespace {
@@ -115,16 +115,17 @@ bool FaultDesk::runs_here(const Head& head) {
   return head.options.localize.on && head.topology.nodes[head.node.me.value].dedicated_head;
 }
 
-std::unique_ptr<FaultDesk> FaultDesk::open(Head& head, const Sources& sources) {
+std::unique_ptr<FaultDesk> FaultDesk::open(Head& head, const Catalog& catalog, const Sources& sources) {
   auto nodes = nodes_with_heads(head.topology);
   if (nodes.empty() && head.node.leads() && head.options.localize.on)
     head.node.log.info("fault localization is off: it requires heads that are ranks, [head] mode = rank");
   if (!runs_here(head)) return nullptr;
-  return std::unique_ptr<FaultDesk>(new FaultDesk(head, std::move(nodes), sources));
+  return std::unique_ptr<FaultDesk>(new FaultDesk(head, catalog, std::move(nodes), sources));
 }
 
-FaultDesk::FaultDesk(Head& head, std::vector<NodeId> nodes, const Sources& sources)
+FaultDesk::FaultDesk(Head& head, const Catalog& catalog, std::vector<NodeId> nodes, const Sources& sources)
     : head_(head),
+      catalog_(catalog),
       sources_(sources),
       settings_(settings_of_heads(head.options.localize)),
       patience_(patience_of(head.options.localize.stuck_after)),
@@ -324,13 +325,28 @@ void FaultDesk::analysis_begins(NodeId suspect) {
 
 void FaultDesk::analysis_ends(NodeId suspect) { analyses_.erase(suspect); }
 
-HealthKeeper::Today FaultDesk::today() { return seconds_of_today(); }
+// Of the snapshots that head 0 knows: it announces the verdicts.
+localize::Setting FaultDesk::setting_of(const localize::Verdict& verdict) const {
+  std::vector<NodeId> lost;
+  if (localize::endangers_node(verdict)) lost.push_back(verdict.suspect.node);
+  localize::Outlook outlook;
+  if (const auto newest = newest_restorable(catalog_, lost)) {
+    outlook.newest = {newest->version.value, static_cast<std::uint32_t>(newest->level), {}};
+    if (newest->sealed > 0) outlook.newest->sealed = seconds(newest->sealed);
+  }
+  return {head_.topology.hosts(), seconds_of_today(), outlook};
+}
+
+void FaultDesk::renew(const localize::Verdict& verdict) {
+  const localize::Setting setting = setting_of(verdict);
+  health_.take(verdict, verdict_text(verdict, setting), *setting.today);
+}
 
 void FaultDesk::announce(const localize::Verdict& verdict) {
-  localize::Setting setting{head_.topology.hosts(), {}};
-  setting.today = seconds_of_today();
-  head_.node.log.warning("{}", verdict_text(verdict, setting));
-  health_.take(verdict, *setting.today);
+  const localize::Setting setting = setting_of(verdict);
+  const std::string text = verdict_text(verdict, setting);
+  head_.node.log.warning("{}", text);
+  health_.take(verdict, text, *setting.today);
   const localize::Act act = head_.options.localize.act;
   if (act >= localize::Act::avoid && !verdict.withdrawn && localize::calls_for_avoiding(verdict)) {
     head_.sick.insert(verdict.suspect.node);

@@ -39,6 +39,8 @@
 #include "engine/watch_keeper.hpp"
 #include "localize/action.hpp"
 #include "localize/localizer.hpp"
+#include "localize/words.hpp"
+#include "recover/catalog.hpp"
 #include "store/watched_store.hpp"
 
 namespace cairn {
@@ -57,7 +59,7 @@ class FaultDesk final : public SymptomPort, private localize::Port, private loca
     std::int32_t process = 0;                   // of this head; 0: not known
   };
   // None: it does not run here. The first head logs once that heads compute.
-  static std::unique_ptr<FaultDesk> open(Head& head, const Sources& sources);
+  static std::unique_ptr<FaultDesk> open(Head& head, const Catalog& catalog, const Sources& sources);
   ~FaultDesk() override;
 
   // `decided`: the life has restored or taken a snapshot. Until then the start may be refused, and changes no store.
@@ -84,7 +86,7 @@ class FaultDesk final : public SymptomPort, private localize::Port, private loca
 
  private:
   using Time = std::chrono::microseconds;
-  FaultDesk(Head& head, std::vector<NodeId> nodes, const Sources& sources);
+  FaultDesk(Head& head, const Catalog& catalog, std::vector<NodeId> nodes, const Sources& sources);
 
   class Meter;  // of the processor time that fault localization takes, for a trace
 
@@ -92,8 +94,8 @@ class FaultDesk final : public SymptomPort, private localize::Port, private loca
   [[nodiscard]] Buffer life() const;
   void send(NodeId to, const localize::Message& message) override;
   void announce(const localize::Verdict& verdict) override;
-  void renew(const localize::Verdict& verdict) override { health_.take(verdict, today()); }
-  [[nodiscard]] static HealthKeeper::Today today();
+  void renew(const localize::Verdict& verdict) override;
+  [[nodiscard]] localize::Setting setting_of(const localize::Verdict& verdict) const;
   void analysis_begins(NodeId suspect) override;
   void analysis_ends(NodeId suspect) override;
   [[nodiscard]] localize::RankProcess process(Rank rank) const override;
@@ -121,6 +123,7 @@ class FaultDesk final : public SymptomPort, private localize::Port, private loca
   [[nodiscard]] std::optional<LevelId> level_without(const std::vector<NodeId>& lost) const;
 
   Head& head_;
+  const Catalog& catalog_;
   Sources sources_;
   localize::Settings settings_;
   hang::Patience patience_;

@@ -49,8 +49,8 @@ void FaultDesk::look_at(Rank rank, Time now) {
 
 void FaultDesk::look_at_store(Time now) {
   Time time = now;  // of several symptoms, each has another one
-  for (const auto& [kind, measure] : store_.look(now))
-    localizer_.report({kind, {head_.node.me, std::nullopt}, head_.node.me, time++, measure});
+  for (const auto& [kind, measure, error] : store_.look(now))
+    localizer_.report({kind, {head_.node.me, std::nullopt}, head_.node.me, time++, measure, error});
 }
 
 void FaultDesk::look_at_host(Time now) {

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "format/json_file.hpp"
-#include "localize/words.hpp"
 #include "store/names.hpp"
 
 namespace cairn {
@@ -52,12 +51,11 @@ void HealthKeeper::put(const localize::Verdict& verdict, std::string text, Today
   }
 }
 
-void HealthKeeper::take(const localize::Verdict& verdict, Today today) {
+void HealthKeeper::take(const localize::Verdict& verdict, const std::string& text, Today today) {
   if (verdict.withdrawn) {
     std::erase_if(standing_, [&](const HealthEntry& one) { return same_fault(one.verdict, verdict); });
   } else {
-    localize::Setting setting{topology_.hosts(), today};
-    put(verdict, verdict_text(verdict, setting), today);
+    put(verdict, text, today);
   }
   write_or_warn(today);
 }

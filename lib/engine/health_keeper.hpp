@@ -44,7 +44,7 @@ class HealthKeeper {
   void put(const localize::Verdict& verdict, std::string text, Today today);
   [[nodiscard]] Status write(Today today);
   // A verdict is new, has changed, or was withdrawn. Writes the file; an error is logged once.
-  void take(const localize::Verdict& verdict, Today today);
+  void take(const localize::Verdict& verdict, const std::string& text, Today today);
   // Whether somebody has removed the file since it was written: ckpt-tool health --clear. Then no verdict stands any
   // more; what still holds is put again when its analyst confirms it. To be called now and then.
   bool notice_clear();

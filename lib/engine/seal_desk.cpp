@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/clock.hpp"
 #include "base/list_text.hpp"
 #include "level/local_level.hpp"
 #include "level/volume.hpp"
@@ -202,6 +203,7 @@ void SealDesk::conclude(Version version, const Sealing& sealing) {
   catalog_.hold_slot(version);
   const LevelId own = head_.node.levels.of_own_shards();
   known.complete.add(own);
+  known.sealed = static_cast<std::uint64_t>(seconds_of_today().count());
   known.due = sealing.levels & head_.usable;
   known.due.remove(own);
   known.asked = known.due;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/plain_text.hpp"
 #include "localize/evidence.hpp"
 
 namespace cairn {
@@ -24,6 +25,8 @@ void StoreWatch::note_write(const Seal& seal) {
   ++written_.all;
   if (seal.error && seal.error->code == Code::io) ++written_.failed;
   if (seal.error && seal.error->code == Code::no_space) ++written_.refused;
+  if (seal.error && (seal.error->code == Code::io || seal.error->code == Code::no_space))
+    write_error_ = seal.error->message;
   if (seal.version != version_) version_ = seal.version, bytes_ = 0;
   bytes_ += seal.bytes;
   wanted_ = std::max(wanted_, bytes_);
@@ -46,9 +49,11 @@ void StoreWatch::Trouble::forget(Time now) {
 std::vector<StoreWatch::Found> StoreWatch::look(Time now) {
   const Operations all = operations();
   std::vector<Found> found;
+  std::string error = std::exchange(write_error_, {});
+  if (error.empty()) error = counts_->last_error();
   const auto add = [&](SymptomKind kind, std::uint64_t failed, double measure) {
     for (std::uint64_t i = 0; i < std::min<std::uint64_t>(failed, localize::kMostRepeats); ++i)
-      found.push_back({kind, measure});
+      found.push_back({kind, measure, plain_text(error, kMostNoteBytes)});
   };
   const std::uint64_t failed = all.failed - seen_.failed;
   const std::uint64_t refused = all.refused - seen_.refused;

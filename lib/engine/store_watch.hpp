@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/symptom.hpp"
@@ -34,6 +35,7 @@ class StoreWatch {
   struct Found {
     SymptomKind kind{};
     double measure = 0;
+    std::string error = {};  // the text of the last one; empty: none has failed
   };
   [[nodiscard]] std::vector<Found> look(Time now);
   // For a probe.
@@ -58,8 +60,9 @@ class StoreWatch {
 
   std::shared_ptr<const StoreCounts> counts_;
   std::shared_ptr<const Store> store_;
-  Operations written_;  // by ranks
-  Operations seen_;     // at the last look
+  Operations written_;       // by ranks
+  std::string write_error_;  // the last one since the last look
+  Operations seen_;          // at the last look
   Trouble failing_, refusing_;
   Version version_;           // the newest that ranks have written
   std::uint64_t bytes_ = 0;   // of that version, so far

@@ -72,6 +72,33 @@ bool calls_for_avoiding(const Verdict& verdict) {
   return false;
 }
 
+bool endangers_node(const Verdict& verdict) {
+  const bool of_node = verdict.fault == Fault::undetermined && !verdict.suspect.rank;
+  return of_node || (calls_for_avoiding(verdict) && verdict.fault != Fault::path_corrupts);
+}
+
+bool may_end_job(const Verdict& verdict) {
+  switch (verdict.fault) {
+    case Fault::process_dead:
+    case Fault::process_stopped:
+    case Fault::rank_stuck:
+    case Fault::deadlock: return true;
+    case Fault::node_down:
+    case Fault::partition:
+    case Fault::node_stolen:
+    case Fault::node_swapping:
+    case Fault::store_failing:
+    case Fault::store_full:
+    case Fault::store_corrupts:
+    case Fault::link_degraded:
+    case Fault::path_corrupts:
+    case Fault::head_overloaded:
+    case Fault::rank_slow:
+    case Fault::undetermined: break;
+  }
+  return false;
+}
+
 bool calls_for_replacing(const Verdict& verdict) {
   return calls_for_avoiding(verdict) && verdict.fault != Fault::undetermined;
 }

@@ -25,6 +25,12 @@ enum class Act : std::uint8_t {
 // Whether it is unwise to keep anything of other nodes on the node, in runs to come too.
 [[nodiscard]] bool calls_for_avoiding(const Verdict& verdict);
 
+// Whether what the node keeps may soon be lost, or is out of reach.
+[[nodiscard]] bool endangers_node(const Verdict& verdict);
+
+// Whether the job may have to be started again, on the same nodes.
+[[nodiscard]] bool may_end_job(const Verdict& verdict);
+
 // Whether the next run should be on another node, if there is one: only after a probe has confirmed what is wrong.
 [[nodiscard]] bool calls_for_replacing(const Verdict& verdict);
 

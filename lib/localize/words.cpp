@@ -11,6 +11,7 @@
 
 #include "base/bytes.hpp"
 #include "base/list_text.hpp"
+#include "localize/action.hpp"
 #include "localize/facts.hpp"
 #include "localize/names.hpp"
 
@@ -97,6 +98,20 @@ std::string store_text(const Verdict& verdict, const Setting& setting) {
   return text;
 }
 
+// "; if the node is lost, version 15 (L2, 03:11) is restored"
+std::string outlook_text(const Verdict& verdict, const Setting& setting) {
+  if (!setting.outlook || verdict.withdrawn) return "";
+  const auto& newest = setting.outlook->newest;
+  const bool node = endangers_node(verdict);
+  if (!node && !may_end_job(verdict)) return "";
+  if (!newest) return node ? "; if the node is lost, no snapshot is left" : "; there is no snapshot to restart from";
+  std::string time;
+  if (newest->sealed)
+    time = fmt::format(", {:%H:%M}", fmt::localtime(static_cast<std::time_t>(newest->sealed->count())));
+  return fmt::format("; {}, version {} (L{}{}) is restored", node ? "if the node is lost" : "after a restart",
+                     newest->version, newest->level, time);
+}
+
 // "; 2 neighbours saw CRC errors": in data from the node.
 std::string neighbours_text(const Verdict& verdict) {
   std::set<NodeId> reporters;
@@ -108,16 +123,20 @@ std::string neighbours_text(const Verdict& verdict) {
                      reporters.size() == 1 ? "1 neighbour" : fmt::format("{} neighbours", reporters.size()));
 }
 
-// "; reported: …": in the words of whoever did.
+// "; reported: …": in the words of whoever did; "; last error: …": of the store.
 std::string notes_text(const Verdict& verdict) {
   constexpr std::size_t kShown = 3;
-  std::vector<std::string> notes;
+  std::vector<std::string> reports;
+  std::vector<std::string> errors;
   for (const Observation& seen : verdict.evidence) {
+    auto& notes = seen.kind == SymptomKind::suspected ? reports : errors;
     std::string note = fmt::format("\"{}\"", seen.note);
     if (!seen.note.empty() && notes.size() < kShown && std::ranges::find(notes, note) == notes.end())
       notes.push_back(std::move(note));
   }
-  return notes.empty() ? "" : fmt::format("; reported: {}", fmt::join(notes, ", "));
+  std::string text = reports.empty() ? "" : fmt::format("; reported: {}", fmt::join(reports, ", "));
+  if (!errors.empty()) text += fmt::format("; last error: {}", fmt::join(errors, ", "));
+  return text;
 }
 
 std::string node_text(NodeId node, const Setting& setting) {
@@ -316,8 +335,9 @@ std::string ended_text(const Verdict& verdict, const Setting& setting) {
 }
 
 std::string verdict_text(const Verdict& verdict, const Setting& setting) {
-  return fmt::format("{}{}{}{} ({})", verdict.withdrawn ? "withdrawn: " : "", fault_text(verdict, setting),
-                     neighbours_text(verdict), notes_text(verdict), symptoms_text(verdict));
+  return fmt::format("{}{}{}{}{} ({})", verdict.withdrawn ? "withdrawn: " : "", fault_text(verdict, setting),
+                     neighbours_text(verdict), notes_text(verdict), outlook_text(verdict, setting),
+                     symptoms_text(verdict));
 }
 
 }  // namespace cairn::localize

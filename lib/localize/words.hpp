@@ -17,10 +17,21 @@ namespace cairn::localize {
 // "silent_node: if unreachable, suspect node_down, partition: A node is silent if …"
 [[nodiscard]] std::string rule_text(const RuleSet& rules, const Rule& rule);
 
+// The snapshot that the job would restore now.
+struct Restorable {
+  std::uint64_t version = 0;
+  std::uint32_t level = 0;
+  std::optional<std::chrono::seconds> sealed;  // since 1970; none: in an earlier life
+};
+struct Outlook {
+  std::optional<Restorable> newest;  // none: there is no snapshot
+};
+
 // What a sentence says besides the verdict's facts.
 struct Setting {
   std::vector<std::string> hosts;             // by node; empty: not known
   std::optional<std::chrono::seconds> today;  // since 1970, when the verdict was made; none: no times of day
+  std::optional<Outlook> outlook = {};        // without the node, if endangers_node(); none: not known
 };
 // "missed heartbeats, messages without an answer from nodes 2, 4"
 [[nodiscard]] std::string symptoms_text(const Verdict& verdict);

@@ -37,6 +37,7 @@ struct Known {
   bool rebuild_failed = false;        // one of `rebuilt` failed
   bool in_flight = false;             // being sealed, or promoted to a level
   bool lost = false;                  // a node has lost its part of it, and all heads know
+  std::uint64_t sealed = 0;           // seconds since 1970; 0: in an earlier life
   std::optional<std::uint64_t> turn;  // its placement at the level that takes turns, if it has one already
 
   // Its good files stay sources, but it is no longer complete at these levels.

@@ -17,6 +17,7 @@ struct Counter {
     using Outcome = StoreCounts::Outcome;
     const auto code = result ? std::nullopt : std::optional(result.error().code);
     counts->count(code == Code::io ? Outcome::failed : code == Code::no_space ? Outcome::refused : Outcome::other);
+    if (code == Code::io || code == Code::no_space) counts->note_error(result.error().message);
     if (code != Code::no_space) return result;
     if (const auto free = store->free_bytes()) counts->note_free(*free);
     return result;

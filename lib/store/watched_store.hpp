@@ -6,7 +6,9 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <string>
 
 #include "store/store.hpp"
 
@@ -20,6 +22,15 @@ class StoreCounts {
     operations_.fetch_add(1, std::memory_order_relaxed);
     if (outcome == Outcome::failed) failed_.fetch_add(1, std::memory_order_relaxed);
     if (outcome == Outcome::refused) refused_.fetch_add(1, std::memory_order_relaxed);
+  }
+  // The text of one that failed or found no room.
+  void note_error(const std::string& text) {
+    const std::lock_guard guard(mutex_);
+    last_error_ = text;
+  }
+  [[nodiscard]] std::string last_error() const {
+    const std::lock_guard guard(mutex_);
+    return last_error_;
   }
   // How many bytes were free when an operation found no room. Afterwards, what it had written so far is free again.
   void note_free(std::uint64_t bytes) { free_.store(static_cast<std::int64_t>(bytes), std::memory_order_relaxed); }
@@ -36,6 +47,8 @@ class StoreCounts {
   std::atomic<std::uint64_t> failed_{0};
   std::atomic<std::uint64_t> refused_{0};
   std::atomic<std::int64_t> free_{-1};  // below 0: not known
+  mutable std::mutex mutex_;
+  std::string last_error_;
 };
 
 [[nodiscard]] std::shared_ptr<Store> watch_store(std::shared_ptr<Store> store, std::shared_ptr<StoreCounts> counts);

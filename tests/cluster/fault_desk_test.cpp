@@ -89,6 +89,25 @@ TEST(FaultDesk, names_the_node_whose_store_fails) {
   EXPECT_EQ(entry.verdict.analyst, NodeId{0});
   EXPECT_FALSE(entry.verdict.evidence.empty());
   EXPECT_FALSE(entry.verdict.findings.empty());
+  EXPECT_THAT(entry.text, testing::HasSubstr("; last error: \""));
+  EXPECT_THAT(entry.text, testing::HasSubstr("Input/output error\"; if the node is lost, no snapshot is left ("));
+}
+
+TEST(FaultDesk, tells_what_is_restored_if_the_node_is_lost) {
+  FailingJob failing("[levels]\nl1 = every 1\nl2 = every 2\nl3 = off\nl4 = off\n[restart]\nat_end = continue\n");
+  failing.job.run_and_die([&](JobSession& session) {
+    Steps steps(session);
+    steps.restore();
+    for (int i = 0; i < 3; ++i) steps.advance();
+    session.wait(LevelId::partner);
+    failing.fails = true;
+    advance_until([&] { return health_of(failing.job).has_value(); }, 1000, session, steps);
+  });
+  const auto health = health_of(failing.job);
+  ASSERT_TRUE(health);
+  ASSERT_EQ(health->entries.size(), 1U);
+  EXPECT_THAT(health->entries.front().text,
+              testing::ContainsRegex("; if the node is lost, version 2 .L2, ..:... is restored ."));
 }
 
 // Symptoms that repeat themselves count at most a few times.

@@ -47,6 +47,22 @@ TEST(CallsForSnapshot, not_if_the_application_suspects_the_data_of_a_rank) {
   EXPECT_FALSE(calls_for_snapshot(suspected));
 }
 
+TEST(EndangersNode, if_what_it_keeps_may_be_lost) {
+  EXPECT_TRUE(endangers_node(verdict(Fault::node_down, 1)));
+  EXPECT_TRUE(endangers_node(verdict(Fault::store_full, 1)));
+  EXPECT_TRUE(endangers_node(verdict(Fault::undetermined, 1)));
+  EXPECT_FALSE(endangers_node(verdict(Fault::path_corrupts, 1)));
+  EXPECT_FALSE(endangers_node(verdict(Fault::node_stolen, 1)));
+  EXPECT_FALSE(endangers_node(verdict(Fault::process_dead, 1)));
+}
+
+TEST(MayEndJob, if_ranks_cannot_continue) {
+  for (const Fault fault : {Fault::process_dead, Fault::process_stopped, Fault::rank_stuck, Fault::deadlock})
+    EXPECT_TRUE(may_end_job(verdict(fault, 1)));
+  EXPECT_FALSE(may_end_job(verdict(Fault::node_down, 1)));
+  EXPECT_FALSE(may_end_job(verdict(Fault::rank_slow, 1)));
+}
+
 TEST(CallsForAvoiding, if_what_the_node_holds_is_in_danger) {
   EXPECT_TRUE(calls_for_avoiding(verdict(Fault::store_failing, 1)));
   EXPECT_TRUE(calls_for_avoiding(verdict(Fault::store_full, 1)));

@@ -165,6 +165,34 @@ TEST(VerdictText, names_the_host_and_how_many_operations_of_the_store_have_faile
   EXPECT_THAT(verdict_text(verdict), HasSubstr("9 of 9 operations; set [storage] local to another directory ("));
 }
 
+TEST(VerdictText, tells_the_last_error_of_a_store) {
+  Verdict verdict;
+  verdict.fault = Fault::store_failing;
+  verdict.suspect.node = NodeId{1};
+  verdict.evidence = {{SymptomKind::store_error, verdict.suspect, NodeId{1}}};
+  verdict.evidence.front().note = "rank3.shard: cannot write: Input/output error";
+  EXPECT_THAT(verdict_text(verdict), HasSubstr("; last error: \"rank3.shard: cannot write: Input/output error\" ("));
+  EXPECT_THAT(verdict_text(verdict), Not(HasSubstr("reported")));
+}
+
+TEST(VerdictText, tells_which_snapshot_would_be_restored) {
+  Verdict verdict;
+  verdict.suspect.node = NodeId{1};
+  const auto text = [&](Fault fault, std::optional<Outlook> outlook) {
+    verdict.fault = fault;
+    return verdict_text(verdict, {{}, {}, outlook});
+  };
+  const Outlook newest{Restorable{15, 2, {}}};
+  EXPECT_THAT(text(Fault::store_failing, newest), HasSubstr("; if the node is lost, version 15 (L2) is restored ("));
+  EXPECT_THAT(text(Fault::store_failing, Outlook{}), HasSubstr("; if the node is lost, no snapshot is left ("));
+  EXPECT_THAT(text(Fault::rank_stuck, newest), HasSubstr("; after a restart, version 15 (L2) is restored ("));
+  EXPECT_THAT(text(Fault::rank_stuck, Outlook{}), HasSubstr("; there is no snapshot to restart from ("));
+  EXPECT_THAT(text(Fault::store_failing, std::nullopt), Not(HasSubstr("restored")));
+  EXPECT_THAT(text(Fault::node_stolen, newest), Not(HasSubstr("restored")));
+  verdict.withdrawn = true;
+  EXPECT_THAT(text(Fault::store_failing, newest), Not(HasSubstr("restored")));
+}
+
 TEST(VerdictText, counts_the_neighbours_that_saw_wrong_data) {
   Verdict verdict;
   verdict.fault = Fault::store_failing;

@@ -64,6 +64,20 @@ TEST_F(StoreWatched, each_failed_operation_is_a_symptom) {
   EXPECT_TRUE(look_for(seconds(30)).empty());
 }
 
+TEST_F(StoreWatched, symptoms_tell_the_last_error) {
+  const auto error = [&] {
+    now += seconds(1);
+    const auto found = watch.look(now);
+    return found.empty() ? "none" : found.back().error;
+  };
+  counts->count(StoreCounts::Outcome::failed);
+  counts->note_error("token: Input/output error");
+  EXPECT_EQ(error(), "token: Input/output error");
+  EXPECT_EQ(error(), "none");
+  seal(1, 0, Code::io);
+  EXPECT_EQ(error(), "refused");
+}
+
 TEST_F(StoreWatched, failures_count_for_ten_minutes) {
   seal(1, 0, Code::io);
   look_for(seconds(1));

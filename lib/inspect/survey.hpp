@@ -108,10 +108,13 @@ struct SnapshotView {
 // Newest first.
 [[nodiscard]] std::vector<SnapshotView> view_snapshots(const Survey& survey);
 
+// What manifests say of the snapshot's shards, wherever they name them.
+[[nodiscard]] std::map<Rank, ShardEntry> entries_of(const Survey& survey, const Identity& snapshot);
+
 // Where every rank's shard would come from if this snapshot were restored.
 struct Recovery {
   bool possible = false;
-  std::vector<Delivery> sources;  // by rank
+  std::vector<Delivery> sources;  // by rank; if it is not possible: of the ranks that have one
   std::string why_not;
 };
 [[nodiscard]] Recovery plan_recovery(const Survey& survey, const SnapshotView& snapshot);

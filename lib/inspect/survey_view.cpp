@@ -40,26 +40,8 @@ void further(Reach& reach, std::size_t held, std::uint32_t of) {
 }
 
 std::uint64_t bytes_of_shards(const Survey& survey, const Identity& snapshot) {
-  std::map<Rank, std::uint64_t> bytes;
-  const auto take = [&](const std::vector<ShardEntry>& shards) {
-    for (const ShardEntry& shard : shards) bytes[shard.rank] = shard.bytes;
-  };
-  for (const StoreId holder : survey.node_stores()) {
-    const NodeManifest* manifest = find_manifest(survey, holder, snapshot);
-    if (manifest == nullptr) continue;
-    for (const Holding& holding : manifest->holdings) {
-      if (holding.own) take(*holding.own);
-      if (holding.partner) {
-        for (const HeldCopies& held : holding.partner->held) take(held.shards);
-      }
-      if (holding.erasure) {
-        for (const auto& member : holding.erasure->members) take(member);
-      }
-    }
-  }
-  for (const auto& [level, there] : survey.shared_of(snapshot)) take(there->shards());
   std::uint64_t sum = 0;
-  for (const auto& [rank, size] : bytes) sum += size;
+  for (const auto& [rank, shard] : entries_of(survey, snapshot)) sum += shard.bytes;
   return sum;
 }
 
@@ -128,6 +110,28 @@ Layout layout_by_store(const Survey& survey, const SnapshotView& snapshot) {
 
 }  // namespace
 
+std::map<Rank, ShardEntry> entries_of(const Survey& survey, const Identity& snapshot) {
+  std::map<Rank, ShardEntry> entries;
+  const auto take = [&](const std::vector<ShardEntry>& shards) {
+    for (const ShardEntry& shard : shards) entries.insert_or_assign(shard.rank, shard);
+  };
+  for (const StoreId holder : survey.node_stores()) {
+    const NodeManifest* manifest = find_manifest(survey, holder, snapshot);
+    if (manifest == nullptr) continue;
+    for (const Holding& holding : manifest->holdings) {
+      if (holding.own) take(*holding.own);
+      if (holding.partner) {
+        for (const HeldCopies& held : holding.partner->held) take(held.shards);
+      }
+      if (holding.erasure) {
+        for (const auto& member : holding.erasure->members) take(member);
+      }
+    }
+  }
+  for (const auto& [level, there] : survey.shared_of(snapshot)) take(there->shards());
+  return entries;
+}
+
 std::vector<SnapshotView> view_snapshots(const Survey& survey) {
   std::vector<SnapshotView> views;
   for (const Identity& snapshot : survey.inventory.snapshots()) views.push_back(view(survey, snapshot));
@@ -150,8 +154,8 @@ Recovery plan_recovery(const Survey& survey, const SnapshotView& snapshot) {
   }
   const Layout today = layout_by_store(survey, snapshot);
   auto one = make_plan_of({inventory, today, Incarnation{}, {}, {}, {}}, snapshot.identity);
-  if (!one.missing.empty()) return {false, {}, one.missing_text()};
-  return {true, std::move(one.plan.deliveries), {}};
+  if (one.missing.empty()) return {true, std::move(one.plan.deliveries), {}};
+  return {false, std::move(one.plan.deliveries), one.missing_text()};
 }
 
 }  // namespace cairn

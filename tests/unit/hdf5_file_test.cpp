@@ -367,6 +367,8 @@ assert sorted(a.keys()) == sorted(["plate", "step", "nothing", "particles", "fie
                                    "only here", "growing"]), list(a.keys())
 assert (a["plate"][...] == np.concatenate([f["rank%06d/plate" % r][...] for r in range(4)])).all()
 plate = a["plate"][...]
+assert a["field"].shape == (8, 3)
+assert (a["field"][...] == np.concatenate([f["rank%06d/field" % r][...] for r in range(4)])).all()
 assert (a["step"][...] == [1000, 2000, 3000, 4000]).all()
 assert (a["50%b of ünïts."][...] == np.concatenate([r * 1000 + np.arange(3) for r in range(4)])).all()
 assert (a["growing"][...] == np.concatenate([r * 1000 + np.arange(r) for r in range(4)])).all()

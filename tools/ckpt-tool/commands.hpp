@@ -52,6 +52,17 @@ struct SimulateOptions {
 [[nodiscard]] cairn::Result<ExitCode> simulate(const SimulateOptions& options);
 [[nodiscard]] cairn::Result<ExitCode> simulate_paper(const cairn::model::SimulationOptions& simulation);
 
+struct ExportRequest {
+  Target target;
+  std::string version;                // a number, or "newest"
+  std::vector<std::string> regions;   // empty: all
+  std::string to;                     // FILE.h5, FILE.npy, or a directory of .npy files
+  std::optional<std::uint32_t> rank;  // only this one's; none: arrays of all ranks
+  bool partial = false;               // without ranks that have no source
+};
+// kDamage: ranks were left out.
+[[nodiscard]] cairn::Result<ExitCode> export_regions(const ExportRequest& request);
+
 struct TraceRequest {
   std::vector<std::string> inputs;  // files, or [log] trace as it was set
   std::string output;               // empty: only the table

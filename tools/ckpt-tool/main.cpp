@@ -35,6 +35,21 @@ constexpr const char* kExamples =
     "  ckpt-tool hang --config heat.ini\n"
     "  ckpt-tool plan --cost 1s,6s,8s,90s --mtbf 12h,3d,10d,60d";
 
+constexpr const char* kExportExamples =
+    "Regions that have a place in one global array become this array. Other regions are joined along the first "
+    "dimension,\n"
+    "in rank order, if only its length differs. What cannot be joined is written for each rank. Shards of lost nodes "
+    "are\n"
+    "read from copies, or computed from parity. No store is changed, so the job may run meanwhile.\n"
+    "Exit codes:\n"
+    "  0  the arrays are whole\n"
+    "  1  with --partial: some ranks were left out\n"
+    "  2  the arguments are wrong, or a shard is lost or damaged\n"
+    "Examples:\n"
+    "  ckpt-tool export --config heat.ini newest plate --to plate.npy\n"
+    "  ckpt-tool export --config heat.ini 52 --to heat52.h5\n"
+    "  ckpt-tool export --local from-node0 --local from-node1 --job heat 52 --to heat52      (a directory)";
+
 constexpr const char* kPlanAbout =
     "Compute how often to take snapshots at each level, the overhead, and the lines for the INI file";
 constexpr const char* kPlanExamples =
@@ -203,6 +218,21 @@ void add_simulation(CLI::App& command, ckpt_tool::SimulateOptions& options) {
       ->check(CLI::IsMember({"bondarenko2019"}));
 }
 
+CLI::App* add_export(CLI::App& app, ckpt_tool::ExportRequest& request) {
+  CLI::App* const command =
+      app.add_subcommand("export", "Write regions of a snapshot as arrays for other programs, from any level");
+  add_target(*command, request.target);
+  command->add_option("VERSION", request.version, "The snapshot, as list shows it, or newest")->required();
+  command->add_option("REGION", request.regions, "Names of regions. Default: all");
+  command->add_option("--to", request.to, "FILE.h5 for HDF5, FILE.npy for one array, else a directory of .npy files")
+      ->type_name("PATH")
+      ->required();
+  command->add_option("--rank", request.rank, "Only the regions of this rank")->type_name("N");
+  command->add_flag("--partial", request.partial, "Leave out ranks whose shards are lost, instead of failing");
+  command->footer(kExportExamples);
+  return command;
+}
+
 CLI::App* add_trace(CLI::App& app, ckpt_tool::TraceRequest& request) {
   CLI::App* const command = app.add_subcommand("trace", "Combine the traces of a job's processes, for ui.perfetto.dev");
   command->add_option("FILE", request.inputs, "Trace files, or the path that [log] trace was set to: all of its files")
@@ -242,6 +272,9 @@ int run(int argc, char** argv) {
   HealthRequest sick;
   CLI::App* health = add_health(app, sick);
 
+  ckpt_tool::ExportRequest exports;
+  CLI::App* exporting = add_export(app, exports);
+
   ckpt_tool::TraceRequest traces;
   CLI::App* trace = add_trace(app, traces);
 
@@ -263,14 +296,15 @@ int run(int argc, char** argv) {
     ckpt_tool::complain(std::string(error.what()) + " (see ckpt-tool --help)");
     return ckpt_tool::kUnusable;
   }
-  const auto code = list->parsed()       ? ckpt_tool::list(request)
-                    : inspect->parsed()  ? ckpt_tool::inspect(request)
-                    : hang->parsed()     ? ckpt_tool::hang(hanging)
-                    : health->parsed()   ? ckpt_tool::health(sick)
-                    : trace->parsed()    ? ckpt_tool::trace(traces)
-                    : plan->parsed()     ? ckpt_tool::plan(options.scenario)
-                    : simulate->parsed() ? ckpt_tool::simulate(options)
-                                         : ckpt_tool::verify(request);
+  const auto code = list->parsed()        ? ckpt_tool::list(request)
+                    : inspect->parsed()   ? ckpt_tool::inspect(request)
+                    : hang->parsed()      ? ckpt_tool::hang(hanging)
+                    : health->parsed()    ? ckpt_tool::health(sick)
+                    : exporting->parsed() ? ckpt_tool::export_regions(exports)
+                    : trace->parsed()     ? ckpt_tool::trace(traces)
+                    : plan->parsed()      ? ckpt_tool::plan(options.scenario)
+                    : simulate->parsed()  ? ckpt_tool::simulate(options)
+                                          : ckpt_tool::verify(request);
   if (code) return *code;
   ckpt_tool::complain(code.error().text());
   return ckpt_tool::kUnusable;

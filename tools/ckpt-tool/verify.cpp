@@ -1,8 +1,4 @@
-#include <unistd.h>
-
 #include <algorithm>
-#include <chrono>
-#include <cstdio>
 #include <map>
 #include <optional>
 
@@ -11,6 +7,7 @@
 #include "commands.hpp"
 #include "format/json_text.hpp"
 #include "inspect/audit.hpp"
+#include "progress_bar.hpp"
 #include "text.hpp"
 
 namespace ckpt_tool {
@@ -31,30 +28,6 @@ std::size_t count_unknown(const Audit& audit) {
   for (const Finding::State state : kEveryState) sum += is_unknown(state) ? audit.count(state) : 0;
   return sum;
 }
-
-// One line on a terminal, drawn over and over.
-class ProgressBar {
- public:
-  void show(std::uint64_t done, std::uint64_t total) {
-    constexpr std::chrono::milliseconds kBetween{100};
-    const auto now = Clock::now();
-    if (now - shown_ < kBetween || total == 0) return;
-    shown_ = now;
-    const double seconds = std::chrono::duration<double>(now - start_).count();
-    const auto rate = static_cast<std::uint64_t>(static_cast<double>(done) / std::max(seconds, 1e-3));
-    fmt::print(stderr, "\r\033[K{:3}%  {} of {}, {}/s", done * 100 / total, size_text(done), size_text(total),
-               size_text(rate));
-    std::fflush(stderr);
-  }
-  void clear() const {
-    if (shown_ != Clock::time_point{}) fmt::print(stderr, "\r\033[K");
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-  Clock::time_point start_ = Clock::now();
-  Clock::time_point shown_{};
-};
 
 std::map<LevelId, std::vector<Rank>> ranks_by_source(const cairn::Recovery& recovery) {
   std::map<LevelId, std::vector<Rank>> by_level;
@@ -198,9 +171,7 @@ cairn::Result<ExitCode> verify(const Request& request) {
   cairn::AuditOptions options;
   if (request.version) options.version = cairn::Version{*request.version};
   ProgressBar bar;
-  if (!request.quiet && ::isatty(STDERR_FILENO) == 1) {
-    options.progress = [&](std::uint64_t done, std::uint64_t total) { bar.show(done, total); };
-  }
+  if (!request.quiet) options.progress = bar.follow();
   const auto audit = audit_stores(opened->stores, options);
   bar.clear();
   if (!audit) return cairn::fail(audit.error());

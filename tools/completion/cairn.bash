@@ -116,10 +116,11 @@ _ckpt_tool() {
   local scenario='--cost --recovery --mtbf --node-mtbf --nodes --shares --levels --measured'
   local options
   case $command in
-    '') options='list inspect verify hang health trace plan simulate --version' ;;
+    '') options='list inspect verify export hang health trace plan simulate --version' ;;
     list) options=$stores ;;
     inspect) options="$stores --version --details" ;;
     verify) options="$stores --version --quiet" ;;
+    export) options="${stores% --json} --to --rank --partial" ;;
     hang) options="$stores --after --watch --stacks" ;;
     health) options="$stores --watch --clear --report --check-rules --default-rules" ;;
     trace) options='--output -o' ;;
@@ -133,6 +134,8 @@ _ckpt_tool() {
     *,--key-file | *,--check-rules) _cairn_offer_files ;;
     *,--local | *,--global) _cairn_offer_directories ;;
     *,--measured | trace,-o | trace,--output) _cairn_offer_files json ;;
+    export,--to) _cairn_offer_files ;;
+    export,--rank) ;;
     *,--plot) _cairn_offer_files svg ;;
     *,--paper) _cairn_offer -W bondarenko2019 ;;
     *,--levels) _cairn_offer_entry -W '1 2 3 4' ;;

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "format/shard_codec.hpp"
+#include "format/shard_blocks.hpp"
 
 namespace cairn::hdf5 {
 namespace {
@@ -101,6 +101,14 @@ bool put_attribute(hid_t group, const char* name, const Handle& type, const void
 bool put_number(hid_t group, const char* name, std::uint64_t value) {
   const Handle type(H5Tcopy(H5T_STD_U64LE), H5Tclose);
   return put_attribute(group, name, type, &value);
+}
+
+bool put_identity_of(hid_t group, const Identity& identity) {
+  const Handle text(H5Tcopy(H5T_C_S1), H5Tclose);
+  const std::string run = fmt::format("{:016x}", identity.run.value);
+  H5Tset_size(text.get(), run.size());
+  return put_number(group, "incarnation", identity.incarnation.value) &&
+         put_number(group, "version", identity.version.value) && put_attribute(group, "run_id", text, run.data());
 }
 
 bool copy_attribute(hid_t from, hid_t to, const char* name) {
@@ -201,6 +209,19 @@ Result<Buffer> read_frame(const File& file, Rank rank) {
   return read_opaque(file, frame_path(rank), opaque_type(1, kFrameTag));
 }
 
+Result<ShardFrame> frame_of(const File& file, const ShardEntry& expected) {
+  auto bytes = read_frame(file, expected.rank);
+  if (!bytes) return fail(bytes.error());
+  auto frame = ShardFrame::parse(std::move(*bytes));
+  Status good = frame ? check_entry(frame->header, expected) : fail(frame.error());
+  if (good) {
+    const Sha256 is = sha256(frame->bytes);
+    if (is != expected.digest) good = fail(wrong_digest(is, expected.digest));
+  }
+  if (!good) return fail(good.error().in(fmt::format("the frame of rank {}", expected.rank.value)));
+  return frame;
+}
+
 Result<std::uint64_t> create_shas(const File& file, Rank rank, std::uint64_t blocks) {
   return create_dataset(file, shas_path(rank), opaque_type(kShaBytes, kShaTag), {blocks});
 }
@@ -215,15 +236,15 @@ Result<Buffer> read_shas(const File& file, Rank rank, std::uint64_t blocks) {
   return shas;
 }
 
+bool put_identity(hid_t file, const Identity& identity) {
+  const Handle group(H5Gcreate2(file, std::string(kCairnGroup).c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+                     H5Gclose);
+  return group.good() && put_identity_of(group.get(), identity);
+}
+
 Status write_attributes(const File& file, const Identity& identity, std::uint64_t safe_point) {
   const Handle group(H5Gopen2(file.id(), std::string(kCairnGroup).c_str(), H5P_DEFAULT), H5Gclose);
-  const Handle text(H5Tcopy(H5T_C_S1), H5Tclose);
-  const std::string run = fmt::format("{:016x}", identity.run.value);
-  H5Tset_size(text.get(), run.size());
-  const bool done = put_number(group.get(), "format", kHdf5Format) &&
-                    put_number(group.get(), "incarnation", identity.incarnation.value) &&
-                    put_number(group.get(), "version", identity.version.value) &&
-                    put_attribute(group.get(), "run_id", text, run.data()) &&
+  const bool done = put_number(group.get(), "format", kHdf5Format) && put_identity_of(group.get(), identity) &&
                     put_number(group.get(), "safe_point", safe_point);
   if (!done) return file.error("writing the attributes of /cairn");
   return {};

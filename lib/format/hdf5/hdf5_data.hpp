@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "format/hdf5/hdf5_store.hpp"
-#include "format/shard.hpp"
+#include "format/shard_codec.hpp"
 
 namespace cairn::hdf5 {
 
@@ -45,6 +45,8 @@ void fill_with_nothing(const Handle& properties, const RegionInfo& info);
 // A rank's frame: one-dimensional, one opaque byte an element.
 [[nodiscard]] Result<std::uint64_t> create_frame(const File& file, Rank rank, std::uint64_t bytes);
 [[nodiscard]] Result<Buffer> read_frame(const File& file, Rank rank);
+// The same, if it is the frame that the manifest speaks of.
+[[nodiscard]] Result<ShardFrame> frame_of(const File& file, const ShardEntry& expected);
 // The SHA-256 of each block of a rank's data section, where its frame has none.
 [[nodiscard]] Result<std::uint64_t> create_shas(const File& file, Rank rank, std::uint64_t blocks);
 [[nodiscard]] Result<Buffer> read_shas(const File& file, Rank rank, std::uint64_t blocks);
@@ -52,6 +54,8 @@ void fill_with_nothing(const Handle& properties, const RegionInfo& info);
 // Where a node file's data lies, `places` pairs of offset and length: the table of format/hdf5/node_file_check.
 [[nodiscard]] Result<std::uint64_t> create_places(const File& file, std::uint64_t places);
 
+// Makes the group /cairn with those of its attributes that name a snapshot.
+[[nodiscard]] bool put_identity(hid_t file, const Identity& identity);
 // Writes the attributes of the group /cairn, which must exist.
 [[nodiscard]] Status write_attributes(const File& file, const Identity& identity, std::uint64_t safe_point);
 // Copies these attributes from another file.

@@ -2,8 +2,7 @@
 // typed (/rank000007/plate), each rank's shard frame (header, tables, digests) beside them as an opaque dataset
 // (/cairn/rank000007), so that the shard rebuilt from the file is byte-identical; where the frame has no SHA-256 of the
 // blocks, they are beside it (/cairn/rank000007.sha256). A master links them: external
-// links per rank and, where a region has one type and one trailing shape on all the ranks that have it, a
-// virtual dataset under /arrays that concatenates dimension 0 in rank order.
+// links per rank and, under /arrays, virtual datasets that join regions of one name (format/joined_regions).
 //
 // HDF5 reads and writes through a Store (a virtual file driver of our own), so these files are written, fail and sync
 // like every other file here. Local: no call communicates. One thread at a time.

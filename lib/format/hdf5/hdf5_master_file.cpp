@@ -5,6 +5,7 @@
 
 #include "format/hdf5/hdf5_data.hpp"
 #include "format/hdf5/hdf5_file.hpp"
+#include "format/joined_regions.hpp"
 #include "store/names.hpp"
 
 namespace cairn {
@@ -26,15 +27,6 @@ std::string file_beside(const DirName& dir, NodeId node) {
   return path.substr(path.rfind('/') + 1);
 }
 
-std::uint64_t length_in_array(const RegionInfo& info) { return info.shape.empty() ? 1 : info.shape.front(); }
-
-bool can_join(const RegionInfo& a, const RegionInfo& b) {
-  return a.type == b.type && a.element_bytes == b.element_bytes && a.type_name == b.type_name &&
-         a.shape.size() == b.shape.size() &&
-         std::ranges::equal(a.shape.begin() + (a.shape.empty() ? 0 : 1), a.shape.end(),
-                            b.shape.begin() + (b.shape.empty() ? 0 : 1), b.shape.end());
-}
-
 // HDF5 takes "%b" in the name of a virtual dataset's source for a block number.
 std::string without_patterns(const std::string& text) {
   std::string out;
@@ -45,12 +37,12 @@ std::string without_patterns(const std::string& text) {
   return out;
 }
 
-// Maps rows [from, from + its own) of the array to the region's dataset in its node file.
-bool map_part(const Handle& properties, const Handle& array, const Part& part, std::uint64_t from, const DirName& dir) {
-  std::vector<hsize_t> start(std::max<std::size_t>(part.info->shape.size(), 1), 0);
+// Maps the region's dataset in its node file to where it lies in the array.
+bool map_part(const Handle& properties, const Handle& array, const Part& part, const std::vector<std::uint64_t>& from,
+              const DirName& dir) {
+  const std::vector<hsize_t> start(from.begin(), from.end());
   std::vector<hsize_t> count(part.info->shape.begin(), part.info->shape.end());
   if (count.empty()) count.push_back(1);
-  start.front() = from;
   const Handle source = hdf5::space_of(part.info->shape);
   const std::string path = fmt::format("/{}/{}", hdf5::group_of(part.rank), without_patterns(part.info->name));
   return H5Sselect_hyperslab(array.get(), H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr) >= 0 &&
@@ -58,16 +50,12 @@ bool map_part(const Handle& properties, const Handle& array, const Part& part, s
                         source.get()) >= 0;
 }
 
-Status write_array(const File& file, const std::vector<Part>& parts, const DirName& dir) {
+Status write_array(const File& file, const std::vector<Part>& parts, const JoinedRegions& joined, const DirName& dir) {
   const RegionInfo& first = *parts.front().info;
   const std::string path = fmt::format("/{}/{}", hdf5::kArraysGroup, first.name);
-  std::vector<std::uint64_t> shape = first.shape;
-  if (shape.empty()) shape.push_back(0);
-  shape.front() = 0;
-  for (const auto& part : parts) shape.front() += length_in_array(*part.info);
-  if (std::ranges::find(shape, 0U) != shape.end()) {
+  if (std::ranges::find(joined.shape, 0U) != joined.shape.end()) {
     RegionInfo empty = first;
-    empty.shape = shape;
+    empty.shape = joined.shape;
     auto made = hdf5::create_region(file, path, empty);
     return made ? Status() : fail(made.error());
   }
@@ -75,12 +63,10 @@ Status write_array(const File& file, const std::vector<Part>& parts, const DirNa
   const Handle type = hdf5::element_type(first);
   const Handle properties(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
   hdf5::fill_with_nothing(properties, first);
-  const Handle array = hdf5::space_of(shape);
-  std::uint64_t from = 0;
-  for (const auto& part : parts) {
-    const std::uint64_t length = length_in_array(*part.info);
-    if (length != 0 && !map_part(properties, array, part, from, dir)) return file.error("mapping " + path);
-    from += length;
+  const Handle array = hdf5::space_of(joined.shape);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (parts[i].info->elements() != 0 && !map_part(properties, array, parts[i], joined.starts[i], dir))
+      return file.error("mapping " + path);
   }
   H5Sselect_all(array.get());
   const Handle links(H5Pcreate(H5P_LINK_CREATE), H5Pclose);
@@ -90,6 +76,15 @@ Status write_array(const File& file, const std::vector<Part>& parts, const DirNa
       H5Dclose);
   if (!dataset.good() || !hdf5::put_type_name(dataset.get(), first.type_name)) return file.error("making " + path);
   return {};
+}
+
+// A virtual dataset has each element from one place, so blocks with common elements are joined in rank order.
+std::optional<JoinedRegions> join_parts(const std::vector<Part>& parts) {
+  std::vector<const RegionInfo*> regions;
+  for (const Part& part : parts) regions.push_back(part.info);
+  auto joined = join(regions);
+  if (joined && joined->placed && have_common_elements(regions, *joined)) return join_in_order(regions);
+  return joined;
 }
 
 Status write_links(const File& file, const std::vector<RankRegions>& ranks, const DirName& dir) {
@@ -110,9 +105,9 @@ Status write_arrays(const File& file, const std::vector<RankRegions>& ranks, con
   }
   for (auto& [name, parts] : regions) {
     std::ranges::sort(parts, {}, &Part::rank);
-    const RegionInfo& first = *parts.front().info;
-    if (!std::ranges::all_of(parts, [&](const Part& part) { return can_join(first, *part.info); })) continue;
-    if (auto written = write_array(file, parts, dir); !written) return written;
+    const auto joined = join_parts(parts);
+    if (!joined) continue;
+    if (auto written = write_array(file, parts, *joined, dir); !written) return written;
   }
   return {};
 }

@@ -12,20 +12,6 @@ namespace {
 using hdf5::File;
 using hdf5::Pacer;
 
-// A shard's frame, if it is the one that the manifest speaks of.
-Result<ShardFrame> frame_of(const File& file, const ShardEntry& expected) {
-  auto bytes = hdf5::read_frame(file, expected.rank);
-  if (!bytes) return fail(bytes.error());
-  auto frame = ShardFrame::parse(std::move(*bytes));
-  Status good = frame ? check_entry(frame->header, expected) : fail(frame.error());
-  if (good) {
-    const Sha256 is = sha256(frame->bytes);
-    if (is != expected.digest) good = fail(wrong_digest(is, expected.digest));
-  }
-  if (!good) return fail(good.error().in(fmt::format("the frame of rank {}", expected.rank.value)));
-  return frame;
-}
-
 // The SHA-256 of its blocks: in the frame, or beside it.
 Result<Buffer> shas_of(const File& file, const ShardFrame& frame) {
   if (frame.header.digest != BlockDigest::sha256)
@@ -54,7 +40,7 @@ Status check_crc(const ShardFrame& frame, std::uint64_t block, std::uint32_t is)
 }
 
 Status restore_from(const File& file, const ShardEntry& expected, ShardTarget& target, Pacer& pacer) {
-  auto frame = frame_of(file, expected);
+  auto frame = hdf5::frame_of(file, expected);
   if (!frame) return fail(frame.error());
   const ShardHeader& header = frame->header;
   auto out = ShardOutput::create(target.local, target.shard, header, {});  // new: what a rank had here is lost
@@ -72,7 +58,7 @@ Status restore_from(const File& file, const ShardEntry& expected, ShardTarget& t
 }
 
 Status verify_in(const File& file, const ShardEntry& expected, Pacer& pacer) {
-  auto frame = frame_of(file, expected);
+  auto frame = hdf5::frame_of(file, expected);
   if (!frame) return fail(frame.error());
   const std::string what = fmt::format("rank {}", expected.rank.value);
   const auto shas = shas_of(file, *frame);

@@ -1,0 +1,74 @@
+// Reads the regions of a snapshot, by a program that takes no part in the job: from any level, as a restart would. What
+// a lost node had comes from copies, or is computed from parity. Changes and locks no store, so a job may run
+// meanwhile.
+//
+//   auto reader = SnapshotReader::open(stores, survey, view);
+//   for (const RegionInfo& region : *reader->regions(Rank{3})) …
+//   reader->read(Rank{3}, "plate", 0, into);
+//
+// Each block that is read is checked. If one is damaged, all files of the snapshot are read and checked once, and then
+// only good ones are used. Local. One thread; refers to `stores` and `survey`.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "base/error.hpp"
+#include "format/shard.hpp"
+#include "inspect/survey.hpp"
+
+namespace cairn {
+
+class SnapshotReader {
+ public:
+  // `progress`: as AuditOptions, where all files have to be checked; may be empty.
+  using Progress = std::function<void(std::uint64_t done, std::uint64_t total)>;
+  // Code::unrecoverable: ranks have no source. With `partial`, these ranks are left out; see missing().
+  static Result<SnapshotReader> open(const JobStores& stores, const Survey& survey, const SnapshotView& snapshot,
+                                     bool partial = false, Progress progress = {});
+
+  // Ranks that have a source, ascending; and the others, with the reason.
+  [[nodiscard]] const std::vector<Rank>& ranks() const { return ranks_; }
+  [[nodiscard]] const std::vector<Rank>& missing() const { return missing_; }
+  [[nodiscard]] const std::string& why_missing() const { return why_missing_; }
+  // Of a rank that has a source.
+  [[nodiscard]] Result<std::vector<RegionInfo>> regions(Rank rank);
+  // Fills `into` with the bytes of a region from `offset` on. not_found: the rank has no such region.
+  [[nodiscard]] Status read(Rank rank, std::string_view region, std::uint64_t offset, MutableBytes into);
+  // The ranks that are read from each level.
+  [[nodiscard]] std::map<LevelId, std::vector<Rank>> sources() const;
+
+ private:
+  SnapshotReader(const JobStores& stores, const Survey& survey, const SnapshotView& snapshot, Progress progress);
+
+  void take(const Recovery& recovery);
+  // The rank's shard. It stays open until another one is wanted.
+  [[nodiscard]] Result<const Shard*> shard(Rank rank);
+  [[nodiscard]] Result<Shard> open_shard(const Delivery& delivery);
+  [[nodiscard]] Result<std::shared_ptr<const Reader>> bytes_of(const Delivery& delivery);
+  [[nodiscard]] Result<std::shared_ptr<const Reader>> shared_bytes(Rank rank);
+  [[nodiscard]] Status read_now(Rank rank, std::string_view region, std::uint64_t offset, MutableBytes into);
+  // After an error: whether it is a source's fault, and there are others, which are used from now on.
+  [[nodiscard]] bool finds_others(const Error& error);
+
+  const JobStores* stores_;
+  const Survey* survey_;
+  SnapshotView snapshot_;
+  Progress progress_;
+  bool audited_ = false;
+  std::map<Rank, ShardEntry> entries_;  // as manifests say
+  std::map<Rank, Delivery> deliveries_;
+  std::vector<Rank> ranks_;
+  std::vector<Rank> missing_;
+  std::string why_missing_;
+  std::map<NodeId, Status> node_files_;  // of the global store, as far as they were checked
+  std::optional<Rank> open_rank_;
+  std::optional<Shard> open_;
+};
+
+}  // namespace cairn

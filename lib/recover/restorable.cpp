@@ -1,7 +1,5 @@
 #include "recover/restorable.hpp"
 
-#include <ranges>
-
 namespace cairn {
 namespace {
 
@@ -25,7 +23,8 @@ Standing standing_of(const NodeContext& node, const Known& known) {
 }  // namespace
 
 std::optional<Restorable> newest_restorable(const Catalog& catalog, const std::vector<NodeId>& lost) {
-  for (const auto& [id, known] : catalog.known | std::views::reverse) {
+  for (auto newest = catalog.known.rbegin(); newest != catalog.known.rend(); ++newest) {
+    const auto& [id, known] = *newest;
     const Standing standing = standing_of(catalog.node, known);
     const LevelSet surviving = catalog.node.levels.that_survive(standing.layout, lost, standing.turn);
     const LevelSet levels = (standing.levels - known.struck) & surviving;

@@ -49,7 +49,8 @@ class Place:
 
     def run(self, *command, fails=False, env=()):
         environment = dict(os.environ, PYTHONPATH=str(source / "lib" / "bind" / "python"), PYTHONDONTWRITEBYTECODE="1",
-                           CAIRN_LIBRARY=str(build / "lib" / "libcairn.so"), **dict(env))  # fmt: skip
+                           CAIRN_LIBRARY=str(build / "lib" / "libcairn.so"),
+                           CAIRN_CKPT_TOOL=str(build / "bin" / "ckpt-tool"), **dict(env))  # fmt: skip
         ended = subprocess.run(["timeout", "-s", "KILL", "120", *map(str, command)], cwd=self.work, env=environment,
                                text=True, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)  # fmt: skip
         if (ended.returncode != 0) != fails or ended.returncode == 137:
@@ -159,6 +160,26 @@ def wrong_uses():
     case("no-config", "ConfigError", "job.ini.missing")
 
 
+def offline():
+    program = Path(__file__).with_name("python_offline.py")
+    place = Place(mode="inline", node_size=1, at_end="continue")
+    place.mpirun(2, python, program, "write", place.config)
+    output = place.run(python, program, "read", place.work)
+    if "all is read" not in output:
+        raise AssertionError(output)
+    print("snapshots are read as arrays", flush=True)
+
+
+def look():
+    place = Place(mode="inline", node_size=1, at_end="continue")
+    place.mpirun(4, python, HEAT, place.config, STEPS, place.plate)
+    output = place.run(python, source / "examples" / "python" / "look.py", place.config)
+    picture = (place.work / "plate.pgm").read_bytes()
+    if "plate: from " not in output or "float64[" not in output or not picture.startswith(b"P5 47 61 255\n") or len(picture) != 13 + 47 * 61:
+        raise AssertionError(output)
+    print("look.py draws the plate", flush=True)
+
+
 def about():
     output = Place().run(python, "-m", "cairn")
     version = re.search(r'^version = "(.*)"', (source / "lib/bind/python/pyproject.toml").read_text(), re.MULTILINE)[1]
@@ -169,6 +190,8 @@ def about():
 
 def main():
     about()
+    offline()
+    look()
     expected = reference()
     undisturbed(expected)
     from_cpp(expected)

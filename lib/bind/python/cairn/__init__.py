@@ -17,6 +17,8 @@
 Snapshots are those of C, C++ and Fortran programs; ckpt-run and ckpt-tool treat them alike. A safe point is a place
 where no message of the application is under way: the collective calls of a session are made there, by all ranks, in
 the same order.
+
+    cairn.open("checkpoints")["heat"][52]["plate"]      # an array; needs no MPI
 """
 
 from ._errors import (
@@ -32,6 +34,8 @@ from ._errors import (
 )
 from ._library import build_info
 from ._log import set_log
+from ._offline import Job, Jobs, Snapshot
+from ._offline import open_stores as open
 from ._regions import Value
 from ._session import Restored, Session
 
@@ -40,9 +44,12 @@ __all__ = [
     "ConfigError",
     "CorruptError",
     "Error",
+    "Job",
+    "Jobs",
     "MismatchError",
     "Restored",
     "Session",
+    "Snapshot",
     "StorageError",
     "TakenOverError",
     "UnrecoverableError",

@@ -106,15 +106,20 @@ TEST_F(Export, reads_the_files_of_the_global_store) {
   EXPECT_EQ(read_npy<double>(to("plate.npy"), "(24000, 4)"), whole_plate(1));
 }
 
-// A block's byte, and one that only the digest covers.
+// A shard that is whole, but of another snapshot; and a byte of a block.
 TEST_F(Export, reads_around_damage) {
-  job.add_snapshot(1, kEveryLevel);
-  flip_byte(job.shard(3, 1), 3 * kShardHeaderBytes);
-  EXPECT_THAT(expect_plate(1), HasSubstr("7 ranks from L1, 1 rank from L2"));
-  flip_byte(job.shard(4, 1), kShardHeaderBytes - 1);
-  EXPECT_THAT(expect_plate(1), HasSubstr("6 ranks from L1, 2 ranks from L2"));
-  flip_middle_byte(job.copy(3, 1));
-  EXPECT_THAT(expect_plate(1), HasSubstr("from L3"));
+  for (const BlockDigest digest : {BlockDigest::crc32c, BlockDigest::sha256}) {
+    const std::uint32_t version = digest == BlockDigest::crc32c ? 1 : 3;
+    job.write_with(digest);
+    job.add_snapshot(version, kEveryLevel);
+    job.add_snapshot(version + 1, {LevelId::local});
+    fs::copy_file(job.shard(4, version + 1), job.shard(4, version), fs::copy_options::overwrite_existing);
+    EXPECT_THAT(expect_plate(version), HasSubstr("7 ranks from L1, 1 rank from L2"));
+    flip_byte(job.shard(3, version), 3 * kShardHeaderBytes);
+    EXPECT_THAT(expect_plate(version), HasSubstr("6 ranks from L1, 2 ranks from L2"));
+    flip_middle_byte(job.copy(3, version));
+    EXPECT_THAT(expect_plate(version), HasSubstr("6 ranks from L1, 1 rank from L2, 1 rank from L"));
+  }
 }
 
 TEST_F(Export, reads_around_damage_in_what_a_shard_is_computed_from) {

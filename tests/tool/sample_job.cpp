@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kRows = 3000;
 
-void write_rank(Store& store, const Identity& identity, Rank rank) {
+void write_rank(Store& store, const Identity& identity, Rank rank, BlockDigest digest) {
   std::vector<double> plate(kRows * 4);
   for (std::size_t i = 0; i < plate.size(); ++i)
     plate[i] = static_cast<double>(i * (rank.value + 1) + identity.version.value);
@@ -33,11 +33,12 @@ void write_rank(Store& store, const Identity& identity, Rank rank) {
       {{"step", ElementType::int32, 4, "", {}, {}, {}}, std::as_bytes(std::span(&step, 1))}};
   const ShardIdentity who{identity, identity.version.value, rank, kNodes * kRanksPerNode};
   const auto name = names::shard(names::snapshot(identity), rank);
-  ASSERT_TRUE(write_shard(store, name, who, regions));
+  ASSERT_TRUE(write_shard(store, name, who, regions, digest));
 }
 
 void take_snapshot(Comm& heads, const std::string& local, const std::string& global, const std::string& job,
-                   const Identity& identity, const std::vector<LevelId>& levels, const Layout& layout) {
+                   const Identity& identity, const std::vector<LevelId>& levels, const Layout& layout,
+                   BlockDigest digest) {
   NodeContext node;
   node.me = NodeId{heads.rank().value};
   node.layout = layout;
@@ -49,7 +50,7 @@ void take_snapshot(Comm& heads, const std::string& local, const std::string& glo
   store = PosixStore::open(global, job);
   ASSERT_TRUE(store) << store.error().text();
   node.global = *store;
-  for (const Rank rank : node.layout.ranks_on(node.me)) write_rank(*node.local, identity, rank);
+  for (const Rank rank : node.layout.ranks_on(node.me)) write_rank(*node.local, identity, rank, digest);
 
   NodeManifest manifest{identity, identity.version.value, {}};
   for (const LevelId level : levels) {
@@ -82,7 +83,8 @@ Identity sample_job_identity(std::uint32_t version) { return {{1}, {version}, kR
 void SampleJob::add_snapshot(std::uint32_t version, const std::vector<LevelId>& levels, const std::string& job) const {
   add_run({{1}, kRun, RunRecord::Parent::fresh, {}, true, false}, job);
   run_cluster(kNodes, [&](Comm& heads) {
-    take_snapshot(heads, local(), global(), job, sample_job_identity(version), levels, sample_job_layout(avoided_));
+    take_snapshot(heads, local(), global(), job, sample_job_identity(version), levels, sample_job_layout(avoided_),
+                  digest_);
   });
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "format/manifest.hpp"
+#include "format/shard_header.hpp"
 #include "support/temp_directory.hpp"
 #include "topology/layout.hpp"
 
@@ -27,6 +28,9 @@ class SampleJob {
 
   // Sick nodes: snapshots that are added from now on keep nothing of other nodes there.
   void avoid(std::vector<NodeId> nodes) { avoided_ = std::move(nodes); }
+
+  // What blocks of shards have that are written from now on.
+  void write_with(BlockDigest digest) { digest_ = digest; }
 
   // Takes a snapshot to all of `levels`, in their order, in the life 1, which has a record then.
   void add_snapshot(std::uint32_t version, const std::vector<LevelId>& levels, const std::string& job = "heat") const;
@@ -50,6 +54,7 @@ class SampleJob {
  private:
   TempDirectory directory_;
   std::vector<NodeId> avoided_;
+  BlockDigest digest_ = BlockDigest::sha256;
 };
 
 [[nodiscard]] Layout sample_job_layout(const std::vector<NodeId>& avoided = {});

@@ -151,6 +151,15 @@ TEST_F(Export, says_which_nodes_are_missing) {
   EXPECT_THAT(outcome.err, HasSubstr("--partial"));
 }
 
+TEST_F(Export, says_why_there_is_no_snapshot) {
+  job.add_snapshot(1, {LevelId::local});
+  for (std::uint32_t node = 0; node < kNodes; ++node) flip_middle_byte(job.node(node, 1) + "/manifest.json");
+  const Outcome outcome = run("1", "plate.npy");
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("manifest.json: "));
+  EXPECT_THAT(outcome.err, HasSubstr("no snapshots of job heat"));
+}
+
 TEST_F(Export, leaves_lost_ranks_out_if_asked) {
   job.add_snapshot(1, {LevelId::local});
   job.lose_node(2);

@@ -80,7 +80,10 @@ cairn::Result<ExitCode> export_regions(const ExportRequest& request) {
   const auto survey = take_survey(opened->stores);
   if (!survey) return cairn::fail(survey.error());
   const auto snapshot = find_snapshot(*opened, *survey, request.version);
-  if (!snapshot) return cairn::fail(snapshot.error());
+  if (!snapshot) {
+    for (const cairn::Finding& finding : survey->findings) complain(finding_text(finding));
+    return cairn::fail(snapshot.error());
+  }
   const std::size_t ranks = snapshot->layout.node_of_rank.size();
   if (request.rank && *request.rank >= ranks)
     return cairn::fail(Code::invalid_argument,

@@ -29,6 +29,16 @@ TEST(MemoryStore, a_full_store_gives_up_retired_files_of_any_owner) {
   EXPECT_EQ(*store.free_bytes(), 10'000U);
 }
 
+TEST(MemoryStore, a_shared_file_that_does_not_fit_is_an_error_and_takes_nothing_from_others) {
+  MemoryStore store(10'000);
+  auto writer = store.create(kShard, 8000, "rank0");
+  ASSERT_TRUE(writer && (*writer)->commit(8000, false));
+  ASSERT_TRUE(store.retire(kShard, "rank0"));
+  EXPECT_THAT(store.share(kShard, 9000), Fails(Code::no_space, {"9000", "2000"}));
+  EXPECT_TRUE(store.share(kShard, 2000));
+  EXPECT_EQ(*store.free_bytes(), 8000U);
+}
+
 TEST(MemoryStore, a_wiped_store_has_nothing_and_takes_nothing_begun_before) {
   MemoryStore store;
   ASSERT_TRUE(write_text(store, FileName{"v1/a"}, "text"));

@@ -163,24 +163,6 @@ TEST(PosixStore, a_full_store_is_an_error_that_names_bytes) {
   EXPECT_TRUE(pool_of(tmpfs.path()).empty());
 }
 
-TEST(PosixStore, a_shared_file_is_seen_as_it_is_written_and_outlives_its_name) {
-  const test::TempDirectory root("/dev/shm");
-  const auto store = open_store(root.path());
-  auto old = store->share(kShard, 8 * kKiB);
-  ASSERT_TRUE(old && *old) << old.error().text();
-  (*old)->bytes()[5000] = std::byte{7};
-  Buffer bytes(8 * kKiB);
-  ASSERT_TRUE((*store->open(kShard))->read(0, bytes));
-  EXPECT_EQ(bytes[5000], std::byte{7});
-  EXPECT_EQ(bytes[5001], std::byte{0});
-
-  const auto other = store->share(kShard, 4 * kKiB);
-  ASSERT_TRUE(other && *other);
-  EXPECT_EQ((*store->open(kShard))->size_bytes(), 4 * kKiB);
-  (*old)->bytes()[8000] = std::byte{8};
-  EXPECT_EQ((*other)->bytes()[0], std::byte{0});
-}
-
 TEST(PosixStore, a_shared_file_that_does_not_fit_is_an_error_and_takes_nothing_from_others) {
   const test::SmallTmpfs tmpfs("size=2m");
   ASSERT_TRUE(tmpfs.mounted());

@@ -408,6 +408,24 @@ TEST_P(StoreContract, text_is_written_and_read_whole) {
   EXPECT_EQ(read_text(store(), FileName{"v1/other"}).error().code, Code::not_found);
 }
 
+TEST_P(StoreContract, a_shared_file_is_seen_as_it_is_written_and_outlives_its_name) {
+  const auto old = store().share(kShard, 8 * kKiB);
+  ASSERT_TRUE(old && *old);
+  (*old)->bytes()[5000] = std::byte{7};
+  const Buffer seen = get(kShard);
+  EXPECT_EQ(seen.size(), 8 * kKiB);
+  EXPECT_EQ(seen.at(5000), std::byte{7});
+  EXPECT_EQ(seen.at(5001), std::byte{0});
+  EXPECT_EQ(listed("v1"), std::vector<std::string>{"rank0"});
+
+  const auto other = store().share(kShard, 4 * kKiB);
+  ASSERT_TRUE(other && *other);
+  EXPECT_EQ(get(kShard).size(), 4 * kKiB);
+  (*old)->bytes()[8000] = std::byte{8};
+  EXPECT_EQ((*other)->bytes()[0], std::byte{0});
+  EXPECT_FALSE(store().share(FileName{"../rank0"}, kKiB));
+}
+
 TEST_P(StoreContract, free_bytes_counts_what_is_retired_as_free) {
   ASSERT_TRUE(put(kShard, pattern(kMiB, 1), "rank0"));
   ASSERT_TRUE(store().retire(kShard, "rank0"));

@@ -26,6 +26,10 @@ void MemoryState::forget_retired() {
 
 Status MemoryState::take(std::uint64_t extra_bytes, const std::string& path) {
   if (extra_bytes > capacity_bytes - used_bytes) forget_retired();
+  return take_free(extra_bytes, path);
+}
+
+Status MemoryState::take_free(std::uint64_t extra_bytes, const std::string& path) {
   const std::uint64_t free = capacity_bytes - used_bytes;
   if (extra_bytes > free) {
     return fail_in_file(Code::no_space, path,

@@ -43,6 +43,8 @@ struct MemoryState {
 
   // Takes `extra_bytes` from what is free; gives up retired files when there is too little.
   [[nodiscard]] Status take(std::uint64_t extra_bytes, const std::string& path);
+  // The same, without giving up any.
+  [[nodiscard]] Status take_free(std::uint64_t extra_bytes, const std::string& path);
   [[nodiscard]] std::uint64_t retired_bytes() const;
   void forget_retired();
   // A file that `owner` retired and nobody reads: the smallest that is large enough, else the largest.

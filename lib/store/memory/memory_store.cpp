@@ -41,6 +41,15 @@ class MemoryReader final : public Reader {
   std::uint64_t size_bytes_;
 };
 
+class SharedMemoryFile final : public SharedFile {
+ public:
+  explicit SharedMemoryFile(MemoryFilePtr file) : file_(std::move(file)) {}
+  [[nodiscard]] MutableBytes bytes() override { return file_->bytes; }
+
+ private:
+  MemoryFilePtr file_;
+};
+
 class MemoryLock final : public Lock {
  public:
   explicit MemoryLock(std::shared_ptr<MemoryState> state) : state_(std::move(state)) {}
@@ -280,6 +289,18 @@ Result<std::unique_ptr<Lock>> MemoryStore::lock() {
 }
 
 Result<std::unique_ptr<Bell>> MemoryStore::bell() { return std::make_unique<SharedBell>(state_); }
+
+Result<std::unique_ptr<SharedFile>> MemoryStore::share(const FileName& name, std::uint64_t size_bytes) {
+  if (auto good = check(name.path); !good) return fail(good.error());
+  const std::lock_guard guard(state_->mutex);
+  if (const auto old = state_->take_out(name.path)) state_->used_bytes -= old->bytes.size();
+  if (auto taken = state_->take_free(size_bytes, state_->path_of(name.path)); !taken) return fail(taken.error());
+  auto file = std::make_shared<MemoryFile>();
+  file->bytes.resize(size_bytes);
+  if (const std::string directory = directory_of(name.path); !directory.empty()) state_->directories.insert(directory);
+  state_->files[name.path] = file;
+  return std::make_unique<SharedMemoryFile>(std::move(file));
+}
 
 Result<std::uint64_t> MemoryStore::free_bytes() const {
   const std::lock_guard guard(state_->mutex);

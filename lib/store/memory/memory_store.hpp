@@ -42,6 +42,7 @@ class MemoryStore final : public Store {
   Status clean() override;
   Result<std::unique_ptr<Lock>> lock() override;
   Result<std::unique_ptr<Bell>> bell() override;
+  Result<std::unique_ptr<SharedFile>> share(const FileName& name, std::uint64_t size_bytes) override;
   Result<std::uint64_t> free_bytes() const override;
   std::string where() const override;
 

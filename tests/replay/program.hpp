@@ -18,7 +18,9 @@ struct Operation {
 
 using Program = std::vector<std::vector<Operation>>;  // by rank
 
-inline Program draw_program(std::mt19937_64& random, std::uint32_t ranks, std::uint32_t rounds) {
+// `any_before_restore`: ranks receive from any rank before they restore, too.
+inline Program draw_program(std::mt19937_64& random, std::uint32_t ranks, std::uint32_t rounds,
+                            bool any_before_restore = false) {
   using Kind = Operation::Kind;
   const auto below = [&](std::uint64_t n) { return static_cast<std::uint32_t>(random() % n); };
   Program program(ranks);
@@ -38,7 +40,7 @@ inline Program draw_program(std::mt19937_64& random, std::uint32_t ranks, std::u
       messages.push_back(
           {from, to, static_cast<std::int32_t>(below(2)), below(3) == 0 ? 40 + below(40) : 1 + below(4)});
     }
-    if (round > first && below(3) == 0) {
+    if ((round > first || (any_before_restore && round < first)) && below(3) == 0) {
       // Ranks receive in any order, with a tag of this round: what is there decides.
       const auto tag = static_cast<std::int32_t>(100 + round);
       for (const Message& m : messages) program[m.from].push_back({Kind::send, m.to, tag, 1 + m.words % 8});

@@ -1,0 +1,209 @@
+#include "stay_job.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "base/mix.hpp"
+#include "codec/crc32c.hpp"
+#include "support/thread_cluster.hpp"
+
+namespace cairn::test {
+namespace {
+
+using Kind = Operation::Kind;
+
+constexpr std::chrono::seconds kLimit{60};
+
+Buffer payload_of(std::uint64_t state, std::uint32_t words) {
+  Buffer payload;
+  for (std::uint32_t i = 0; i < words; ++i) {
+    state = mix(state + i + 1);
+    const auto* const bytes = reinterpret_cast<const std::byte*>(&state);
+    payload.insert(payload.end(), bytes, bytes + sizeof(state));
+  }
+  return payload;
+}
+
+Config config_of(const StaySetting& setting) {
+  const std::string text = fmt::format(
+      "[head]\nmode = {}\n[recovery]\nmode = spares\nspares = {}\nrollback = lost\n[log]\nlevel = error\n{}",
+      setting.has_heads ? "rank" : "inline", setting.spares.size(), setting.settings);
+  auto config = parse_config({.file = "job.ini", .text = text, .domains_text = {}, .environment = {}});
+  if (!config) throw std::invalid_argument(config.error().text());
+  return *config;
+}
+
+// Whether ranks receive from any rank before they restore.
+bool receives_any_early(const Program& program) {
+  return std::ranges::any_of(program, [](const auto& rank) {
+    const auto found = std::ranges::find_if(
+        rank, [](const Operation& one) { return one.kind == Kind::receive_any || one.kind == Kind::restore; });
+    return found != rank.end() && found->kind == Kind::receive_any;
+  });
+}
+
+}  // namespace
+
+Roster StayJob::roster_of(const StaySetting& setting) {
+  Roster roster;
+  std::uint32_t rank = 0;
+  for (std::uint32_t node = 0; node < setting.nodes; ++node) {
+    for (std::uint32_t i = 0; i < setting.ranks_per_node; ++i)
+      roster.push_back({.role = Member::Role::rank, .node = NodeId{node}, .rank = Rank{rank++}});
+    if (setting.has_heads) roster.push_back({.role = Member::Role::head, .node = NodeId{node}, .rank = {}});
+  }
+  for (const std::uint32_t node : setting.spares)
+    roster.push_back({.role = Member::Role::spare, .node = NodeId{node}, .rank = {}});
+  return roster;
+}
+
+StayJob::StayJob(const Program& program, StaySetting setting)
+    : program_(program), setting_(std::move(setting)), roster_(roster_of(setting_)) {
+  for (std::uint32_t node = 0; node < setting_.nodes; ++node)
+    stores_.push_back(std::make_shared<MemoryStore>(MemoryStore::kUnbounded, fmt::format("store of node {}", node)));
+}
+
+void StayJob::wrong(std::string what) {
+  const std::lock_guard guard(mutex_);
+  if (fault_.empty()) fault_ = std::move(what);
+}
+
+// A process that computes again what others may have seen must come to the same.
+void StayJob::note_state(std::uint32_t rank, std::size_t at, std::uint64_t state) {
+  const std::lock_guard guard(mutex_);
+  if (states_.try_emplace({rank, at}, state).first->second != state && fault_.empty())
+    fault_ = fmt::format("rank {} computes something else again at operation {}", rank, at);
+}
+
+// All ranks make the same call.
+void StayJob::take_snapshot(JobSession& session, std::uint64_t number) const {
+  const std::uint64_t kind = (number + setting_.seed) % 5;
+  if (kind == 1) (void)session.due();
+  if (kind == 2) (void)session.safe_version(LevelId::local);
+  if (kind == 3) return (void)session.snapshot(LevelId::local);
+  (void)session.snapshot();
+}
+
+void StayJob::application(JobSession& session, StayCarrier& carrier, const std::function<void()>& has_restored) {
+  const std::uint32_t rank = session.rank();
+  const auto& program = program_[rank];
+  std::vector<std::uint64_t> cells{0, mix(rank + 1)};  // the operation that comes next, and the state
+  session.protect("cells", cells);
+  std::uint64_t& at = cells[0];
+  std::uint64_t& state = cells[1];
+  const auto take = [&](std::uint32_t from, Bytes payload) {
+    state = mix(state ^ crc32c(payload) ^ (std::uint64_t{from} << 40U));
+  };
+  // In whatever order they come, the sum is the same.
+  const auto add = [&](std::uint32_t from, Bytes payload) {
+    state += mix(crc32c(payload) ^ (std::uint64_t{from} << 40U));
+  };
+  while (at < program.size()) {
+    const Operation& operation = program[at++];
+    const auto payload = [&] { return payload_of(state ^ (at - 1) * 77, operation.words * setting_.longer); };
+    switch (operation.kind) {
+      case Kind::isend: carrier.begin_send(operation, payload()); break;
+      case Kind::ireceive: carrier.begin_receive(operation); break;
+      case Kind::send:
+        carrier.begin_send(operation, payload());
+        carrier.wait_all(take);
+        break;
+      case Kind::receive:
+        carrier.begin_receive(operation);
+        carrier.wait_all(take);
+        break;
+      case Kind::receive_any:
+        carrier.begin_receive_any(operation);
+        carrier.wait_all(add);
+        break;
+      case Kind::wait_all: carrier.wait_all(take); break;
+      case Kind::restore: {
+        (void)session.restore();
+        has_restored();
+        const std::lock_guard guard(mutex_);
+        restored_.insert(rank);
+        break;
+      }
+      case Kind::snapshot: {
+        const auto made = program.begin() + static_cast<std::ptrdiff_t>(at);
+        take_snapshot(session, static_cast<std::uint64_t>(std::count_if(
+                                   program.begin(), made, [](const auto& one) { return one.kind == Kind::snapshot; })));
+        break;
+      }
+    }
+    if (session.impl().journal()->is_started()) note_state(rank, at, state);
+  }
+  const std::lock_guard guard(mutex_);
+  results_[rank] = state;
+}
+
+StayJob::Outcome StayJob::run(const Deaths& deaths) {
+  StayPool pool(roster_, setting_.has_heads ? HeadMode::rank : HeadMode::inline_);
+  pool.on_trouble = [this] { network_.wake(); };
+  pool.at_meeting = [this](bool all_stay, std::size_t lost_ranks) {
+    network_.clear();
+    const std::lock_guard guard(mutex_);
+    // What a rank has got before restore() only its sender knows.
+    if (lost_ranks > 1 && receives_any_early(program_)) may_roll_back_ = true;
+    if (!all_stay) states_.clear();
+    restored_.clear();
+  };
+  const StayProcess::Job job{.config = config_of(setting_),
+                             .pool = pool,
+                             .network = network_,
+                             .stores = stores_,
+                             .global = std::make_shared<MemoryStore>(MemoryStore::kUnbounded, "global store"),
+                             .seed = setting_.seed,
+                             .on_death =
+                                 [this] {
+                                   const std::lock_guard guard(mutex_);
+                                   may_roll_back_ = may_roll_back_ || restored_.size() < program_.size();
+                                 },
+                             .on_stayed =
+                                 [this](Rank rank) {
+                                   const std::lock_guard guard(mutex_);
+                                   restored_.insert(rank.value);
+                                 }};
+  std::vector<std::unique_ptr<StayProcess>> processes;
+  for (std::uint32_t number = 0; number < roster_.size(); ++number) {
+    const auto death = deaths.find(number);
+    processes.push_back(
+        std::make_unique<StayProcess>(job, number, death == deaths.end() ? CommFaultPlan::kNever : death->second));
+  }
+  run_cluster(
+      static_cast<std::uint32_t>(roster_.size()),
+      [&](Comm& member) {
+        StayProcess& process = *processes[member.rank().value];
+        process.run([&](JobSession& session, StayCarrier& carrier) {
+          application(session, carrier, [&] { process.has_restored(); });
+        });
+      },
+      kLimit);
+  return outcome_of(pool, processes);
+}
+
+StayJob::Outcome StayJob::outcome_of(const StayPool& pool, const std::vector<std::unique_ptr<StayProcess>>& processes) {
+  Outcome outcome;
+  outcome.repairs = pool.repairs();
+  outcome.rollbacks = pool.rollbacks();
+  outcome.lost_in_catch_ups = pool.has_lost_in_catch_ups();
+  std::string why;
+  for (const auto& process : processes) {
+    if (process->error()) wrong(*process->error());
+    why += process->obstacle().empty() ? "" : "; " + process->obstacle();
+    outcome.operations.push_back(process->operations());
+    outcome.restored_at.push_back(process->restored_at());
+    outcome.ended_at.push_back(process->ended_at());
+    outcome.deaths += process->has_died() ? 1 : 0;
+  }
+  if (outcome.rollbacks > 0 && !may_roll_back_ && !outcome.lost_in_catch_ups && !setting_.may_fill_logs)
+    wrong("all ranks have rolled back, and only the lost ones should" + why);
+  outcome.results = results_;
+  outcome.fault = fault_;
+  return outcome;
+}
+
+}  // namespace cairn::test

@@ -1,0 +1,74 @@
+// A job of threads in which only the lost ranks roll back: it plays a Program, and its processes die where the test
+// wants. Its nodes keep their stores.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "replay/program.hpp"
+#include "stay_process.hpp"
+
+namespace cairn::test {
+
+struct StaySetting {
+  std::uint32_t nodes = 2;
+  std::uint32_t ranks_per_node = 2;
+  bool has_heads = true;              // a process for each node; otherwise a rank does its work in its calls
+  std::vector<std::uint32_t> spares;  // the node of each
+  std::string settings;               // more lines of the INI file
+  std::uint32_t longer = 1;           // messages are so many times longer than in the program
+  bool may_fill_logs = false;         // and then all ranks roll back
+  std::uint64_t seed = 0;
+};
+
+// By process, the operation at which it dies. Processes are ranks and then the head, node by node, and spares.
+using Deaths = std::map<StayPool::Process, std::uint64_t>;
+
+class StayJob {
+ public:
+  StayJob(const Program& program, StaySetting setting);
+
+  struct Outcome {
+    std::map<std::uint32_t, std::uint64_t> results;  // what each rank has computed
+    std::string fault;                               // what was wrong; empty: nothing
+    std::vector<std::uint64_t> operations;           // that each process has begun
+    std::vector<std::uint64_t> restored_at;          // how many when it left restore(); 0: it has not
+    std::vector<std::uint64_t> ended_at;             // the same of its application
+    std::uint32_t deaths = 0;
+    std::uint32_t repairs = 0;
+    std::uint32_t rollbacks = 0;  // repairs after which all ranks have rolled back
+    bool lost_in_catch_ups = false;
+  };
+  // To be called once.
+  Outcome run(const Deaths& deaths);
+
+  // By process.
+  [[nodiscard]] static Roster roster_of(const StaySetting& setting);
+
+ private:
+  void application(JobSession& session, StayCarrier& carrier, const std::function<void()>& has_restored);
+  void take_snapshot(JobSession& session, std::uint64_t number) const;
+  void note_state(std::uint32_t rank, std::size_t at, std::uint64_t state);
+  void wrong(std::string what);
+  [[nodiscard]] Outcome outcome_of(const StayPool& pool, const std::vector<std::unique_ptr<StayProcess>>& processes);
+
+  const Program& program_;
+  StaySetting setting_;
+  Roster roster_;
+  StayNetwork network_;
+  std::vector<std::shared_ptr<MemoryStore>> stores_;
+  std::mutex mutex_;
+  std::map<std::uint32_t, std::uint64_t> results_;
+  std::map<std::pair<std::uint32_t, std::size_t>, std::uint64_t> states_;  // by rank and operation that it has made
+  std::set<std::uint32_t> restored_;  // ranks that have left restore(), or stayed since
+  bool may_roll_back_ = false;        // a process died before all had, or what is needed is not known
+  std::string fault_;
+};
+
+}  // namespace cairn::test

@@ -1,0 +1,180 @@
+#include "stay_pool.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace cairn::test {
+
+using Role = Member::Role;
+
+StayPool::StayPool(Roster first, HeadMode mode) : mode_(mode), roster_(std::move(first)), processes_(roster_.size()) {
+  std::iota(processes_.begin(), processes_.end(), 0U);
+  begin_life();
+}
+
+void StayPool::begin_life() {
+  world_ = world_of(roster_);
+  comms_ = std::make_shared<ThreadWorld>(static_cast<std::uint32_t>(world_.size()));
+  cut_ = false;
+  agreements_.clear();
+  agreed_.clear();
+}
+
+std::uint32_t StayPool::number_of(Process process) const {
+  return static_cast<std::uint32_t>(std::ranges::find(processes_, process) - processes_.begin());
+}
+
+StayPool::Place StayPool::place(Process process) const {
+  const std::lock_guard guard(mutex_);
+  const std::uint32_t me = number_of(process);
+  Place place{.member = roster_[me],
+              .peer = Peer{static_cast<std::uint32_t>(std::ranges::find(world_, me) - world_.begin())},
+              .world = comms_,
+              .seats = {},
+              .dead_ranks = dead_ranks_,
+              .repairs = repairs_,
+              .all_stay = all_stay_,
+              .under_way = under_way_};
+  for (const std::uint32_t number : world_)
+    place.seats.push_back(
+        {"host", fmt::format("node{}", roster_[number].node.value), roster_[number].role == Role::head});
+  return place;
+}
+
+void StayPool::cut() {
+  {
+    const std::lock_guard guard(mutex_);
+    if (std::exchange(cut_, true)) return;
+    comms_->kill();
+    changed_.notify_all();
+  }
+  on_trouble();
+}
+
+bool StayPool::is_troubled() const {
+  const std::lock_guard guard(mutex_);
+  return cut_ || std::ranges::any_of(world_, [&](auto number) { return dying_.contains(processes_[number]); });
+}
+
+void StayPool::dies(Process process) {
+  {
+    const std::lock_guard guard(mutex_);
+    dying_.insert(process);
+    const std::uint32_t number = number_of(process);
+    const auto at = std::ranges::find(world_, number);
+    if (at != world_.end()) comms_->kill(Peer{static_cast<std::uint32_t>(at - world_.begin())});
+    changed_.notify_all();
+  }
+  on_trouble();
+}
+
+void StayPool::has_ended(Process process) {
+  const std::lock_guard guard(mutex_);
+  dead_.insert(process);
+  settle_agreements();
+  settle_meeting();
+  changed_.notify_all();
+}
+
+bool StayPool::all_ranks(Process process, bool ok) {
+  std::unique_lock guard(mutex_);
+  const std::size_t at = agreed_[process]++;
+  if (agreements_.size() <= at) agreements_.resize(at + 1);
+  agreements_[at].votes[process] = ok;
+  settle_agreements();
+  changed_.wait(guard, [&] { return agreements_[at].result.has_value(); });
+  return *agreements_[at].result;
+}
+
+void StayPool::settle_agreements() {
+  for (Agreement& agreement : agreements_) {
+    if (agreement.result) continue;
+    bool all = true;
+    bool ok = true;
+    for (std::uint32_t number = 0; number < roster_.size(); ++number) {
+      if (roster_[number].role != Role::rank) continue;
+      const auto vote = agreement.votes.find(processes_[number]);
+      all = all && (is_dead(number) || vote != agreement.votes.end());
+      ok = ok && !is_dead(number) && vote != agreement.votes.end() && vote->second;
+    }
+    if (all) agreement.result = ok;
+  }
+  changed_.notify_all();
+}
+
+StayPool::Outcome StayPool::meet(Process process, const Presence& presence) {
+  std::unique_lock guard(mutex_);
+  const std::uint64_t meeting = meetings_;
+  present_[process] = presence;
+  settle_meeting();
+  changed_.wait(guard, [&] { return meetings_ != meeting; });
+  return over_ ? Outcome::over : Outcome::repaired;
+}
+
+void StayPool::settle_meeting() {
+  std::vector<std::uint32_t> live;
+  bool all_stay = true;
+  bool have_caught_up = false;
+  for (std::uint32_t number = 0; number < roster_.size(); ++number) {
+    if (is_dead(number)) continue;
+    const auto present = present_.find(processes_[number]);
+    if (present == present_.end()) return;
+    live.push_back(number);
+    over_ = over_ || present->second.done;
+    under_way_ = under_way_ || present->second.under_way;
+    have_caught_up = have_caught_up || present->second.have_caught_up;
+    if (roster_[number].role == Role::rank) all_stay = all_stay && present->second.can_stay;
+  }
+  if (present_.empty()) return;
+  present_.clear();
+  ++meetings_;
+  changed_.notify_all();
+  if (over_) return;
+  Roster before = roster_;
+  if (have_caught_up) end_catch_ups(before);
+  const bool lost_in_catch_ups = cairn::lost_in_catch_ups(before, live).has_value();
+  lost_in_catch_ups_ = lost_in_catch_ups_ || lost_in_catch_ups;
+  all_stay_ = all_stay && !lost_in_catch_ups;
+  dead_ranks_.clear();
+  for (std::uint32_t number = 0; number < before.size(); ++number)
+    if (is_dead(number) && before[number].role == Role::rank) dead_ranks_.push_back(before[number].rank.value);
+  roster_ = repair(before, live, mode_).roster;
+  if (!all_stay_) end_catch_ups(roster_);
+  std::vector<Process> processes;
+  for (const std::uint32_t number : live) processes.push_back(processes_[number]);
+  processes_ = std::move(processes);
+  ++repairs_;
+  if (!all_stay_) ++rollbacks_;
+  begin_life();
+  at_meeting(all_stay_, dead_ranks_.size());
+}
+
+void StayPool::wait_as_spare() {
+  {
+    std::unique_lock guard(mutex_);
+    changed_.wait(guard, [&] {
+      return cut_ || std::ranges::any_of(world_, [&](auto number) { return dying_.contains(processes_[number]); });
+    });
+  }
+  cut();
+}
+
+bool StayPool::has_lost_in_catch_ups() const {
+  const std::lock_guard guard(mutex_);
+  return lost_in_catch_ups_;
+}
+
+std::uint32_t StayPool::rollbacks() const {
+  const std::lock_guard guard(mutex_);
+  return rollbacks_;
+}
+
+std::uint32_t StayPool::repairs() const {
+  const std::lock_guard guard(mutex_);
+  return repairs_;
+}
+
+}  // namespace cairn::test

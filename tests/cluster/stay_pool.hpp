@@ -1,0 +1,108 @@
+// The live processes of a job that repairs itself, as threads: what a Pool is over MPI. They agree, meet after a
+// failure, and give the work of the dead to spares by the product's own rule (repair/roles). Thread-safe.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "comm/thread_comm.hpp"
+#include "repair/roles.hpp"
+#include "topology/topology.hpp"
+
+namespace cairn::test {
+
+class StayPool {
+ public:
+  // Which process this is, for life.
+  using Process = std::uint32_t;
+
+  // `first`: by process.
+  StayPool(Roster first, HeadMode mode);
+
+  // What a process knows after a meeting.
+  struct Place {
+    Member member;
+    Peer peer;  // in the world; not of a spare
+    std::shared_ptr<const ThreadWorld> world;
+    std::vector<Seat> seats;
+    std::vector<std::uint32_t> dead_ranks;  // of the last repair
+    std::uint32_t repairs = 0;
+    bool all_stay = false;
+    bool under_way = false;
+  };
+  [[nodiscard]] Place place(Process process) const;
+
+  // Nobody gets messages of this world any more.
+  void cut();
+  // Whether it is cut, or a process that works has died.
+  [[nodiscard]] bool is_troubled() const;
+  // It dies: nobody gets messages from it any more. Then it has ended, and holds nothing.
+  void dies(Process process);
+  void has_ended(Process process);
+
+  // Whether all application ranks say so and live. Collective among them.
+  [[nodiscard]] bool all_ranks(Process process, bool ok);
+  // What a process says at a meeting.
+  struct Presence {
+    bool done = false;
+    bool under_way = false;
+    bool can_stay = false;
+    bool have_caught_up = false;
+  };
+  enum class Outcome { over, repaired };
+  // Collective among the live processes.
+  [[nodiscard]] Outcome meet(Process process, const Presence& presence);
+  // Until a meeting begins.
+  void wait_as_spare();
+
+  // Called when is_troubled() may have changed; and by the last who comes to a meeting, before the others go on.
+  std::function<void()> on_trouble;
+  std::function<void(bool all_stay, std::size_t lost_ranks)> at_meeting;
+
+  // Whether all ranks have rolled back since a rank was lost in catch-ups; and how often they have.
+  [[nodiscard]] bool has_lost_in_catch_ups() const;
+  [[nodiscard]] std::uint32_t rollbacks() const;
+  [[nodiscard]] std::uint32_t repairs() const;
+
+ private:
+  struct Agreement {
+    std::map<Process, bool> votes;
+    std::optional<bool> result;
+  };
+  [[nodiscard]] bool is_dead(std::uint32_t number) const { return dead_.contains(processes_[number]); }
+  [[nodiscard]] std::uint32_t number_of(Process process) const;
+  void settle_agreements();
+  void settle_meeting();
+  void begin_life();
+
+  HeadMode mode_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  Roster roster_;                     // by number among the processes that have met last
+  std::vector<Process> processes_;    // the same
+  std::vector<std::uint32_t> world_;  // the numbers of its members
+  std::shared_ptr<const ThreadWorld> comms_;
+  bool cut_ = false;
+  std::set<Process> dying_;
+  std::set<Process> dead_;
+  std::vector<Agreement> agreements_;
+  std::map<Process, std::size_t> agreed_;  // how many each has taken part in
+  std::map<Process, Presence> present_;
+  std::uint64_t meetings_ = 0;
+  bool over_ = false;
+  bool all_stay_ = false;
+  bool under_way_ = false;
+  bool lost_in_catch_ups_ = false;
+  std::vector<std::uint32_t> dead_ranks_;
+  std::uint32_t repairs_ = 0;
+  std::uint32_t rollbacks_ = 0;
+};
+
+}  // namespace cairn::test

@@ -26,11 +26,15 @@ void StayCarrier::begin_send(const Operation& operation, Buffer payload) {
     journal().cut_what_is_void();
     setting_.session.obstruct("has a full log", replay::Journal::Until::next_snapshot);
   }
-  const auto arrival = setting_.network.send(me(), out->number, std::move(payload));
   Pending sent;
   sent.sends = true;
   sent.number = out->number;
-  sent.arrival = arrival;
+  const replay::Stream to = replay::stream_of(out->number.lane);
+  if (traffic() != nullptr) {
+    traffic()->sent(to);
+    sent.need = traffic()->receiver(to);
+  }
+  sent.arrival = setting_.network.send(me(), out->number, std::move(payload));
   sent.is_complete = operation.words < kShortWords;
   pending_.push_back(std::move(sent));
 }
@@ -46,7 +50,14 @@ void StayCarrier::receive_from(std::uint32_t peer, std::int32_t tag, Pending& pe
   pending.number = journal().awaits({peer, tag});
   auto payload = journal().shipped(pending.number);
   if (!payload) rolls_back(payload.error());
-  if (*payload) complete(pending, std::move(**payload));
+  if (*payload)
+    complete(pending, std::move(**payload));
+  else
+    posted(pending);
+}
+
+void StayCarrier::posted(const Pending& pending) {
+  if (traffic() != nullptr) traffic()->posted(replay::stream_of(pending.number.lane));
 }
 
 void StayCarrier::begin_receive_any(const Operation& operation) {
@@ -73,21 +84,47 @@ void StayCarrier::begin_receive_any(const Operation& operation) {
 }
 
 void StayCarrier::wait_all(const Received& received) {
+  std::optional<replay::LongWait> long_wait;
   while (true) {
     const std::uint64_t seen = setting_.network.news();
-    const bool is_troubled = setting_.is_troubled();
-    if (is_troubled) {
+    if (setting_.is_troubled()) {
       setting_.begins("a wait that fails");
+      long_wait.reset();
       after_failure();
       continue;
     }
     while (advance()) {
     }
     if (std::ranges::all_of(pending_, &Pending::is_complete)) break;
-    setting_.network.wait_for_news(seen);
+    wait(seen, long_wait);
   }
   for (const Pending& pending : std::exchange(pending_, {}))
     if (!pending.sends) received(pending.number.lane.peer, pending.payload);
+}
+
+void StayCarrier::wait(std::uint64_t seen, std::optional<replay::LongWait>& long_wait) {
+  if (!setting_.session.has_unchecked_messages()) return setting_.network.wait_for_news(seen);
+  if (!long_wait) long_wait.emplace(setting_.session.begin_wait());
+  const auto verdict = long_wait->look([this] { return needs(); });
+  if (verdict == replay::LongWait::Verdict::goes_on) return setting_.network.wait_a_little(seen);
+  journal().obstructs(long_wait->text(verdict, "a call"), replay::Journal::Until::next_snapshot);
+  setting_.cut();
+}
+
+std::optional<replay::DeadlockCheck::Needs> StayCarrier::needs() {
+  while (advance()) {
+  }
+  replay::DeadlockCheck::Needs needs;
+  for (const Pending& pending : pending_) {
+    if (pending.is_complete) continue;
+    if (pending.sends && !pending.need) return {};
+    const replay::Lane& lane = pending.number.lane;
+    const replay::Pattern pattern = pending.any ? replay::Pattern{.peer = {}, .tag = pending.any}
+                                                : replay::Pattern{.peer = lane.peer, .tag = lane.tag};
+    needs.push_back(pending.sends ? *pending.need : setting_.session.deadlocks().traffic().message(pattern));
+  }
+  if (needs.empty()) return {};
+  return needs;
 }
 
 // One of the messages that have come.
@@ -115,6 +152,7 @@ bool StayCarrier::take_message(Pending& pending) {
   auto message = setting_.network.take(me(), replay::stream_of(lane), place);
   if (!message) return false;
   if (!(message->number == pending.number)) throw std::logic_error("a receive gets the message of another one");
+  if (traffic() != nullptr) traffic()->received(replay::stream_of(lane));
   complete(pending, std::move(message->payload));
   return true;
 }

@@ -28,6 +28,8 @@ class StayCarrier {
     std::function<bool()> is_troubled;
     // Repairs the job. True: this rank continues its call. Otherwise the application rolls back.
     std::function<bool()> stays;
+    // All ranks are to leave this world.
+    std::function<void()> cut;
     // An operation begins: throws if the process dies there.
     std::function<void(const std::string& operation)> begins;
     bool replaces = false;
@@ -56,6 +58,7 @@ class StayCarrier {
     std::optional<std::int32_t> any;     // of a receive from any rank that has no message yet: its tag
     std::optional<std::uint64_t> place;  // the same: see replay::Choices
     std::optional<std::uint64_t> early;  // the same before restore(): see replay::Prologue
+    std::optional<replay::Need> need;    // of a message that is sent
     Buffer payload;
     bool is_complete = false;
   };
@@ -68,6 +71,13 @@ class StayCarrier {
   void choose(Pending& pending, std::uint32_t peer);
   void complete(Pending& pending, Buffer payload);
   void after_failure();
+  void wait(std::uint64_t seen, std::optional<replay::LongWait>& long_wait);
+  [[nodiscard]] std::optional<replay::DeadlockCheck::Needs> needs();
+  // Until all ranks have compared their messages after a repair.
+  [[nodiscard]] replay::Traffic* traffic() {
+    return setting_.session.has_unchecked_messages() ? &setting_.session.deadlocks().traffic() : nullptr;
+  }
+  void posted(const Pending& pending);
   [[noreturn]] void rolls_back(const Error& why);
 
   Setting setting_;

@@ -78,6 +78,22 @@ void StayJob::note_state(std::uint32_t rank, std::size_t at, std::uint64_t state
     fault_ = fmt::format("rank {} computes something else again at operation {}", rank, at);
 }
 
+void StayJob::refill(JobSession& session, StayCarrier& carrier) {
+  constexpr std::int32_t kTag = 90;
+  using AfterRestore = StaySetting::AfterRestore;
+  if (setting_.after_restore == AfterRestore::nothing) return;
+  if (session.impl().journal()->began_later()) {
+    const std::lock_guard guard(mutex_);
+    diverged_ = true;
+  }
+  const auto ranks = static_cast<std::uint32_t>(program_.size());
+  const std::uint32_t me = session.rank();
+  const bool receives = setting_.after_restore == AfterRestore::exchange || !session.last_restore().restored;
+  carrier.begin_send({Kind::send, (me + 1) % ranks, kTag, 1}, payload_of(me, 1));
+  if (receives) carrier.begin_receive({Kind::receive, (me + ranks - 1) % ranks, kTag, 1});
+  carrier.wait_all([](std::uint32_t, Bytes) {});
+}
+
 // All ranks make the same call.
 void StayJob::take_snapshot(JobSession& session, std::uint64_t number) const {
   const std::uint64_t kind = (number + setting_.seed) % 5;
@@ -123,6 +139,7 @@ void StayJob::application(JobSession& session, StayCarrier& carrier, const std::
       case Kind::restore: {
         (void)session.restore();
         has_restored();
+        refill(session, carrier);
         const std::lock_guard guard(mutex_);
         restored_.insert(rank);
         break;
@@ -199,9 +216,10 @@ StayJob::Outcome StayJob::outcome_of(const StayPool& pool, const std::vector<std
     outcome.ended_at.push_back(process->ended_at());
     outcome.deaths += process->has_died() ? 1 : 0;
   }
-  if (outcome.rollbacks > 0 && !may_roll_back_ && !outcome.lost_in_catch_ups && !setting_.may_fill_logs)
+  if (outcome.rollbacks > 0 && !may_roll_back_ && !outcome.lost_in_catch_ups && !setting_.may_roll_back)
     wrong("all ranks have rolled back, and only the lost ones should" + why);
   outcome.results = results_;
+  outcome.diverged = diverged_;
   outcome.fault = fault_;
   return outcome;
 }

@@ -23,7 +23,9 @@ struct StaySetting {
   std::vector<std::uint32_t> spares;  // the node of each
   std::string settings;               // more lines of the INI file
   std::uint32_t longer = 1;           // messages are so many times longer than in the program
-  bool may_fill_logs = false;         // and then all ranks roll back
+  // What ranks do after restore(). A replacement does it again, which the dead rank did not in the same step.
+  enum class AfterRestore { nothing, exchange, send } after_restore = AfterRestore::nothing;
+  bool may_roll_back = false;  // all ranks, since logs fill, or a replacement diverges
   std::uint64_t seed = 0;
 };
 
@@ -44,6 +46,7 @@ class StayJob {
     std::uint32_t repairs = 0;
     std::uint32_t rollbacks = 0;  // repairs after which all ranks have rolled back
     bool lost_in_catch_ups = false;
+    bool diverged = false;  // a replacement did again what ranks do after restore()
   };
   // To be called once.
   Outcome run(const Deaths& deaths);
@@ -54,6 +57,7 @@ class StayJob {
  private:
   void application(JobSession& session, StayCarrier& carrier, const std::function<void()>& has_restored);
   void take_snapshot(JobSession& session, std::uint64_t number) const;
+  void refill(JobSession& session, StayCarrier& carrier);
   void note_state(std::uint32_t rank, std::size_t at, std::uint64_t state);
   void wrong(std::string what);
   [[nodiscard]] Outcome outcome_of(const StayPool& pool, const std::vector<std::unique_ptr<StayProcess>>& processes);
@@ -68,6 +72,7 @@ class StayJob {
   std::map<std::pair<std::uint32_t, std::size_t>, std::uint64_t> states_;  // by rank and operation that it has made
   std::set<std::uint32_t> restored_;  // ranks that have left restore(), or stayed since
   bool may_roll_back_ = false;        // a process died before all had, or what is needed is not known
+  bool diverged_ = false;
   std::string fault_;
 };
 

@@ -1,8 +1,14 @@
 #include "stay_network.hpp"
 
+#include <chrono>
 #include <cstddef>
 
 namespace cairn::test {
+namespace {
+
+constexpr std::chrono::milliseconds kMoment{5};
+
+}  // namespace
 
 StayNetwork::Arrival StayNetwork::send(std::uint32_t from, const replay::Number& number, Buffer payload) {
   const std::lock_guard guard(mutex_);
@@ -50,6 +56,12 @@ std::uint64_t StayNetwork::news() {
 void StayNetwork::wait_for_news(std::uint64_t seen) {
   std::unique_lock guard(mutex_);
   changed_.wait(guard, [&] { return news_ != seen; });
+}
+
+void StayNetwork::wait_a_little(std::uint64_t seen) {
+  std::unique_lock guard(mutex_);
+  // By the system clock, as in MemoryStore.
+  changed_.wait_until(guard, std::chrono::system_clock::now() + kMoment, [&] { return news_ != seen; });
 }
 
 void StayNetwork::wake() {

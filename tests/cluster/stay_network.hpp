@@ -39,6 +39,8 @@ class StayNetwork {
   // Waits for something to happen after `seen`, which is what news() has returned.
   [[nodiscard]] std::uint64_t news();
   void wait_for_news(std::uint64_t seen);
+  // The same, for a moment.
+  void wait_a_little(std::uint64_t seen);
   // Something else has happened.
   void wake();
   // All that is under way is lost.

@@ -1,6 +1,7 @@
 #include "stay_pool.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <numeric>
 #include <utility>
 
@@ -9,6 +10,12 @@
 namespace cairn::test {
 
 using Role = Member::Role;
+
+namespace {
+
+constexpr std::chrono::milliseconds kBetweenLooks{5};
+
+}  // namespace
 
 StayPool::StayPool(Roster first, HeadMode mode) : mode_(mode), roster_(std::move(first)), processes_(roster_.size()) {
   std::iota(processes_.begin(), processes_.end(), 0U);
@@ -79,13 +86,23 @@ void StayPool::has_ended(Process process) {
   changed_.notify_all();
 }
 
-bool StayPool::all_ranks(Process process, bool ok) {
+bool StayPool::all_ranks(Process process, bool ok, const std::function<void()>& meanwhile) {
   std::unique_lock guard(mutex_);
   const std::size_t at = agreed_[process]++;
   if (agreements_.size() <= at) agreements_.resize(at + 1);
   agreements_[at].votes[process] = ok;
   settle_agreements();
-  changed_.wait(guard, [&] { return agreements_[at].result.has_value(); });
+  while (!agreements_[at].result) {
+    if (!meanwhile) {
+      changed_.wait(guard);
+      continue;
+    }
+    guard.unlock();
+    meanwhile();
+    guard.lock();
+    // By the system clock, as in MemoryStore.
+    if (!agreements_[at].result) changed_.wait_until(guard, std::chrono::system_clock::now() + kBetweenLooks);
+  }
   return *agreements_[at].result;
 }
 

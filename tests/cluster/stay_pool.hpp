@@ -47,8 +47,8 @@ class StayPool {
   void dies(Process process);
   void has_ended(Process process);
 
-  // Whether all application ranks say so and live. Collective among them.
-  [[nodiscard]] bool all_ranks(Process process, bool ok);
+  // Whether all application ranks say so and live. Collective among them. Calls `meanwhile` again and again.
+  [[nodiscard]] bool all_ranks(Process process, bool ok, const std::function<void()>& meanwhile);
   // What a process says at a meeting.
   struct Presence {
     bool done = false;

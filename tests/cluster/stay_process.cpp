@@ -99,6 +99,7 @@ std::unique_ptr<StayProcess::Opened> StayProcess::open() {
                                                          .network = job_.network,
                                                          .is_troubled = [this] { return job_.pool.is_troubled(); },
                                                          .stays = [this, it] { return stays(*it); },
+                                                         .cut = [this] { job_.pool.cut(); },
                                                          .begins = [this](const auto& what) { begins(what); },
                                                          .replaces = replaces,
                                                          .seed = job_.seed * 1000 + number_});
@@ -154,6 +155,19 @@ void StayProcess::complete(Opened& opened) {
   left_ = Left::voted;
 }
 
+// As Resilient::impatience().
+std::function<void()> StayProcess::impatience(Opened& opened) {
+  if (!opened.impl().has_unchecked_messages()) return {};
+  const auto wait = std::make_shared<replay::LongWait>(opened.impl().begin_wait());
+  return [this, &opened, wait] {
+    if (job_.pool.is_troubled()) return;
+    const auto verdict = wait->look([] { return replay::DeadlockCheck::Needs{}; });
+    if (verdict == replay::LongWait::Verdict::goes_on) return;
+    opened.impl().obstruct(wait->text(verdict, "finalize()"), replay::Journal::Until::next_snapshot);
+    job_.pool.cut();
+  };
+}
+
 bool StayProcess::all_finished(Opened& opened) {
   const auto messages_match = [&] {
     try {
@@ -164,7 +178,7 @@ bool StayProcess::all_finished(Opened& opened) {
   };
   while (true) {
     if (opened.impl().replaces()) job_.pool.cut();
-    bool all = all_ranks(!job_.pool.is_troubled());
+    bool all = all_ranks(!job_.pool.is_troubled(), impatience(opened));
     if (all && opened.impl().has_unchecked_messages()) all = all_ranks(messages_match());
     if (all) return true;
     left_ = Left::voted;
@@ -235,9 +249,9 @@ Status StayProcess::enter_world(Opened& opened) {
   return {};
 }
 
-bool StayProcess::all_ranks(bool ok) {
+bool StayProcess::all_ranks(bool ok, const std::function<void()>& meanwhile) {
   begins("a vote");
-  return job_.pool.all_ranks(number_, ok);
+  return job_.pool.all_ranks(number_, ok, meanwhile);
 }
 
 bool StayProcess::settled(bool ok) {

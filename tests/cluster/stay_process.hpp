@@ -67,7 +67,8 @@ class StayProcess {
   [[nodiscard]] bool stays(Opened& opened);
   [[nodiscard]] bool stay(Opened& opened);
   [[nodiscard]] Status enter_world(Opened& opened);
-  [[nodiscard]] bool all_ranks(bool ok);
+  [[nodiscard]] bool all_ranks(bool ok, const std::function<void()>& meanwhile = {});
+  [[nodiscard]] std::function<void()> impatience(Opened& opened);
   [[nodiscard]] bool settled(bool ok);
   void vote_and_meet();
   void meet();

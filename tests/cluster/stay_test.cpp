@@ -143,13 +143,28 @@ TEST_P(Stay, comes_to_the_same_result_when_the_replacement_is_on_another_node) {
   for (std::uint64_t at = of.restored_at(0); at < of.operations(0); ++at) ASSERT_EQ(of.play({{0, at}}).fault, "");
 }
 
+// One exchanges other messages than the dead rank, and waits for one that nobody sends; or sends one that nobody
+// awaits.
+TEST_P(Stay, lets_all_ranks_roll_back_when_a_replacement_diverges) {
+  using AfterRestore = StaySetting::AfterRestore;
+  for (const auto after : {AfterRestore::exchange, AfterRestore::send}) {
+    StaySetting setting = two_nodes();
+    setting.after_restore = after;
+    setting.may_roll_back = true;
+    const Case of(GetParam(), setting);
+    const auto outcome = of.play({{0, of.late(0)}});
+    EXPECT_EQ(outcome.fault, "");
+    EXPECT_EQ(outcome.rollbacks, outcome.diverged ? 1U : 0U);
+  }
+}
+
 // A log that has no room makes all ranks roll back, until a later snapshot is complete.
 TEST_P(Stay, comes_to_the_same_result_when_logs_fill) {
   for (const char* spill : {"off", "1MiB"}) {
     StaySetting setting = two_nodes();
     setting.settings += fmt::format("[replay]\nmemory = 1MiB\nspill = {}\n", spill);
     setting.longer = 200;
-    setting.may_fill_logs = true;
+    setting.may_roll_back = true;
     const Case of(GetParam(), setting);
     for (std::uint64_t at = of.restored_at(0); at < of.ended_at(0); ++at) ASSERT_EQ(of.play({{0, at}}).fault, "");
   }

@@ -63,9 +63,9 @@ run_asan() {
     but='^cluster_plan/PlanProperty ^cluster_scaling/ ^unit_sick_cluster/'
   fi
   sanitized asan \
-    "cairn_tests_$targets cairn_tests_golden cairn_tests_fuzz cairn_tests_replay cairn_tests_torture
+    "cairn_tests_$targets cairn_tests_golden cairn_tests_fuzz cairn_tests_replay cairn_tests_torture cluster_stay
      mpi_comm tap observer carrier collectives channels part_collectives" \
-    "$tests ^golden ^fuzz_corpus/ ^replay ^torture_judge/ ^torture/few_seeds$
+    "$tests ^golden ^fuzz_corpus/ ^replay ^torture_judge/ ^torture/few_seeds$ ^cluster_stay/StaySeeds
      ^mpi_comm/ ^tap/on_ ^observer/ ^carrier/ ^collectives/ ^channels/ ^part_collectives/" \
     "$but"
 }
@@ -74,7 +74,8 @@ run_tsan() {
   if [[ $depth == all ]]; then
     clusters="cluster_job cluster_faults cluster_runs cluster_stop" tests='^cluster_(job|faults|runs|stop)/'
   fi
-  sanitized tsan "cairn_tests_contract cairn_tests_replay torture $clusters" "^contract_ ^replay ^torture/few_seeds$ $tests" ''
+  sanitized tsan "cairn_tests_contract cairn_tests_replay torture cluster_stay $clusters" \
+    "^contract_ ^replay ^torture/few_seeds$ ^cluster_stay/StaySeeds $tests" ''
 }
 run_ulfm() { tests/ulfm/run.sh "$([[ $depth == all ]] && echo all || echo brief)" "$seed"; }
 run_mpich() { tests/mpi/mpich.sh "$top/build"; }

@@ -6,8 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "base/mix.hpp"
-#include "codec/crc32c.hpp"
+#include "stay_parts.hpp"
 #include "support/thread_cluster.hpp"
 
 namespace cairn::test {
@@ -16,16 +15,6 @@ namespace {
 using Kind = Operation::Kind;
 
 constexpr std::chrono::seconds kLimit{60};
-
-Buffer payload_of(std::uint64_t state, std::uint32_t words) {
-  Buffer payload;
-  for (std::uint32_t i = 0; i < words; ++i) {
-    state = mix(state + i + 1);
-    const auto* const bytes = reinterpret_cast<const std::byte*>(&state);
-    payload.insert(payload.end(), bytes, bytes + sizeof(state));
-  }
-  return payload;
-}
 
 Config config_of(const StaySetting& setting) {
   const std::string text = fmt::format(
@@ -89,14 +78,15 @@ void StayJob::refill(JobSession& session, StayCarrier& carrier) {
   const auto ranks = static_cast<std::uint32_t>(program_.size());
   const std::uint32_t me = session.rank();
   const bool receives = setting_.after_restore == AfterRestore::exchange || !session.last_restore().restored;
-  carrier.begin_send({Kind::send, (me + 1) % ranks, kTag, 1}, payload_of(me, 1));
+  carrier.begin_send({Kind::send, (me + 1) % ranks, kTag, 1}, payload_at(first_cells(me), 0, 1));
   if (receives) carrier.begin_receive({Kind::receive, (me + ranks - 1) % ranks, kTag, 1});
   carrier.wait_all([](std::uint32_t, Bytes) {});
 }
 
 // All ranks make the same call.
 void StayJob::take_snapshot(JobSession& session, std::uint64_t number) const {
-  const std::uint64_t kind = (number + setting_.seed) % 5;
+  // A call with a level may count as two steps.
+  const std::uint64_t kind = setting_.helpers > 1 ? number % 3 : (number + setting_.seed) % 5;
   if (kind == 1) (void)session.due();
   if (kind == 2) (void)session.safe_version(LevelId::local);
   if (kind == 3) return (void)session.snapshot(LevelId::local);
@@ -106,36 +96,31 @@ void StayJob::take_snapshot(JobSession& session, std::uint64_t number) const {
 void StayJob::application(JobSession& session, StayCarrier& carrier, const std::function<void()>& has_restored) {
   const std::uint32_t rank = session.rank();
   const auto& program = program_[rank];
-  std::vector<std::uint64_t> cells{0, mix(rank + 1)};  // the operation that comes next, and the state
+  StayCells cells = first_cells(rank);
   session.protect("cells", cells);
+  if (setting_.helpers > 1) session.on_loss(part_splitter(cells), part_merger(cells));
   std::uint64_t& at = cells[0];
-  std::uint64_t& state = cells[1];
-  const auto take = [&](std::uint32_t from, Bytes payload) {
-    state = mix(state ^ crc32c(payload) ^ (std::uint64_t{from} << 40U));
-  };
-  // In whatever order they come, the sum is the same.
-  const auto add = [&](std::uint32_t from, Bytes payload) {
-    state += mix(crc32c(payload) ^ (std::uint64_t{from} << 40U));
-  };
+  const auto takes = [&](std::uint32_t from, Bytes payload) { take(cells, from, payload); };
+  const auto adds = [&](std::uint32_t from, Bytes payload) { add(cells, from, payload); };
   while (at < program.size()) {
     const Operation& operation = program[at++];
-    const auto payload = [&] { return payload_of(state ^ (at - 1) * 77, operation.words * setting_.longer); };
+    const auto payload = [&] { return payload_at(cells, at - 1, std::uint64_t{operation.words} * setting_.longer); };
     switch (operation.kind) {
       case Kind::isend: carrier.begin_send(operation, payload()); break;
       case Kind::ireceive: carrier.begin_receive(operation); break;
       case Kind::send:
         carrier.begin_send(operation, payload());
-        carrier.wait_all(take);
+        carrier.wait_all(takes);
         break;
       case Kind::receive:
         carrier.begin_receive(operation);
-        carrier.wait_all(take);
+        carrier.wait_all(takes);
         break;
       case Kind::receive_any:
         carrier.begin_receive_any(operation);
-        carrier.wait_all(add);
+        carrier.wait_all(adds);
         break;
-      case Kind::wait_all: carrier.wait_all(take); break;
+      case Kind::wait_all: carrier.wait_all(takes); break;
       case Kind::restore: {
         (void)session.restore();
         has_restored();
@@ -151,14 +136,14 @@ void StayJob::application(JobSession& session, StayCarrier& carrier, const std::
         break;
       }
     }
-    if (session.impl().journal()->is_started()) note_state(rank, at, state);
+    if (session.impl().journal()->is_started()) note_state(rank, at, cells[1]);
   }
   const std::lock_guard guard(mutex_);
-  results_[rank] = state;
+  results_[rank] = cells[1];
 }
 
 StayJob::Outcome StayJob::run(const Deaths& deaths) {
-  StayPool pool(roster_, setting_.has_heads ? HeadMode::rank : HeadMode::inline_);
+  StayPool pool(roster_, setting_.has_heads ? HeadMode::rank : HeadMode::inline_, setting_.helpers);
   pool.on_trouble = [this] { network_.wake(); };
   pool.at_meeting = [this](bool all_stay, std::size_t lost_ranks) {
     network_.clear();
@@ -174,6 +159,7 @@ StayJob::Outcome StayJob::run(const Deaths& deaths) {
                              .stores = stores_,
                              .global = std::make_shared<MemoryStore>(MemoryStore::kUnbounded, "global store"),
                              .seed = setting_.seed,
+                             .compute_part = setting_.helpers > 1 ? part_computer(program_) : ComputePart{},
                              .on_death =
                                  [this] {
                                    const std::lock_guard guard(mutex_);
@@ -214,6 +200,7 @@ StayJob::Outcome StayJob::outcome_of(const StayPool& pool, const std::vector<std
     outcome.operations.push_back(process->operations());
     outcome.restored_at.push_back(process->restored_at());
     outcome.ended_at.push_back(process->ended_at());
+    outcome.recomputed += process->recomputed();
     outcome.deaths += process->has_died() ? 1 : 0;
   }
   if (outcome.rollbacks > 0 && !may_roll_back_ && !outcome.lost_in_catch_ups && !setting_.may_roll_back)

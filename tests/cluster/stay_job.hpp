@@ -26,6 +26,7 @@ struct StaySetting {
   // What ranks do after restore(). A replacement does it again, which the dead rank did not in the same step.
   enum class AfterRestore { nothing, exchange, send } after_restore = AfterRestore::nothing;
   bool may_roll_back = false;  // all ranks, since logs fill, or a replacement diverges
+  std::uint32_t helpers = 1;   // who recompute the steps of a lost rank; see part_computer()
   std::uint64_t seed = 0;
 };
 
@@ -44,7 +45,8 @@ class StayJob {
     std::vector<std::uint64_t> ended_at;             // the same of its application
     std::uint32_t deaths = 0;
     std::uint32_t repairs = 0;
-    std::uint32_t rollbacks = 0;  // repairs after which all ranks have rolled back
+    std::uint32_t rollbacks = 0;   // repairs after which all ranks have rolled back
+    std::uint32_t recomputed = 0;  // how often a replacement and helpers have recomputed steps
     bool lost_in_catch_ups = false;
     bool diverged = false;  // a replacement did again what ranks do after restore()
   };

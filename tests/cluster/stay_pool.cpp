@@ -17,7 +17,8 @@ constexpr std::chrono::milliseconds kBetweenLooks{5};
 
 }  // namespace
 
-StayPool::StayPool(Roster first, HeadMode mode) : mode_(mode), roster_(std::move(first)), processes_(roster_.size()) {
+StayPool::StayPool(Roster first, HeadMode mode, std::uint32_t helpers)
+    : mode_(mode), most_helpers_(helpers), roster_(std::move(first)), processes_(roster_.size()) {
   std::iota(processes_.begin(), processes_.end(), 0U);
   begin_life();
 }
@@ -56,6 +57,7 @@ void StayPool::cut() {
     const std::lock_guard guard(mutex_);
     if (std::exchange(cut_, true)) return;
     comms_->kill();
+    if (team_.world) team_.world->kill();
     changed_.notify_all();
   }
   on_trouble();
@@ -63,7 +65,25 @@ void StayPool::cut() {
 
 bool StayPool::is_troubled() const {
   const std::lock_guard guard(mutex_);
+  return has_trouble();
+}
+
+bool StayPool::has_trouble() const {
   return cut_ || std::ranges::any_of(world_, [&](auto number) { return dying_.contains(processes_[number]); });
+}
+
+bool StayPool::is_dying(Process process) const {
+  const std::lock_guard guard(mutex_);
+  return dying_.contains(process);
+}
+
+std::optional<StayPool::Team> StayPool::helpers(Process process) const {
+  const std::lock_guard guard(mutex_);
+  const auto at = std::ranges::find(team_.processes, process);
+  if (at == team_.processes.end()) return {};
+  Team team = team_;
+  team.me = Peer{static_cast<std::uint32_t>(at - team_.processes.begin())};
+  return team;
 }
 
 void StayPool::dies(Process process) {
@@ -73,6 +93,9 @@ void StayPool::dies(Process process) {
     const std::uint32_t number = number_of(process);
     const auto at = std::ranges::find(world_, number);
     if (at != world_.end()) comms_->kill(Peer{static_cast<std::uint32_t>(at - world_.begin())});
+    const auto helper = std::ranges::find(team_.processes, process);
+    if (helper != team_.processes.end())
+      team_.world->kill(Peer{static_cast<std::uint32_t>(helper - team_.processes.begin())});
     changed_.notify_all();
   }
   on_trouble();
@@ -133,19 +156,20 @@ StayPool::Outcome StayPool::meet(Process process, const Presence& presence) {
 
 void StayPool::settle_meeting() {
   std::vector<std::uint32_t> live;
+  for (std::uint32_t number = 0; number < roster_.size(); ++number)
+    if (!is_dead(number)) live.push_back(number);
+  const auto is_here = [&](std::uint32_t number) { return present_.contains(processes_[number]); };
+  if (!std::ranges::all_of(live, is_here)) return;
+  if (live.empty()) return;
   bool all_stay = true;
   bool have_caught_up = false;
-  for (std::uint32_t number = 0; number < roster_.size(); ++number) {
-    if (is_dead(number)) continue;
-    const auto present = present_.find(processes_[number]);
-    if (present == present_.end()) return;
-    live.push_back(number);
-    over_ = over_ || present->second.done;
-    under_way_ = under_way_ || present->second.under_way;
-    have_caught_up = have_caught_up || present->second.have_caught_up;
-    if (roster_[number].role == Role::rank) all_stay = all_stay && present->second.can_stay;
+  for (const std::uint32_t number : live) {
+    const Presence& present = present_.at(processes_[number]);
+    over_ = over_ || present.done;
+    under_way_ = under_way_ || present.under_way;
+    have_caught_up = have_caught_up || present.have_caught_up;
+    if (roster_[number].role == Role::rank) all_stay = all_stay && present.can_stay;
   }
-  if (present_.empty()) return;
   present_.clear();
   ++meetings_;
   changed_.notify_all();
@@ -162,6 +186,13 @@ void StayPool::settle_meeting() {
   if (!all_stay_) end_catch_ups(roster_);
   std::vector<Process> processes;
   for (const std::uint32_t number : live) processes.push_back(processes_[number]);
+  team_ = {};
+  if (all_stay_) {
+    for (const std::uint32_t number : helpers_of(before, live, roster_, most_helpers_))
+      team_.processes.push_back(processes[number]);
+    if (!team_.processes.empty())
+      team_.world = std::make_shared<ThreadWorld>(static_cast<std::uint32_t>(team_.processes.size()));
+  }
   processes_ = std::move(processes);
   ++repairs_;
   if (!all_stay_) ++rollbacks_;
@@ -169,12 +200,20 @@ void StayPool::settle_meeting() {
   at_meeting(all_stay_, dead_ranks_.size());
 }
 
-void StayPool::wait_as_spare() {
+void StayPool::wait_as_spare(const std::function<void()>& meanwhile) {
   {
     std::unique_lock guard(mutex_);
-    changed_.wait(guard, [&] {
-      return cut_ || std::ranges::any_of(world_, [&](auto number) { return dying_.contains(processes_[number]); });
-    });
+    while (!has_trouble()) {
+      if (!meanwhile) {
+        changed_.wait(guard);
+        continue;
+      }
+      guard.unlock();
+      meanwhile();
+      guard.lock();
+      // By the system clock, as in MemoryStore.
+      if (!has_trouble()) changed_.wait_until(guard, std::chrono::system_clock::now() + kBetweenLooks);
+    }
   }
   cut();
 }

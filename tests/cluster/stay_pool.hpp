@@ -23,8 +23,8 @@ class StayPool {
   // Which process this is, for life.
   using Process = std::uint32_t;
 
-  // `first`: by process.
-  StayPool(Roster first, HeadMode mode);
+  // `first`: by process. `helpers`: [replay] helpers.
+  StayPool(Roster first, HeadMode mode, std::uint32_t helpers);
 
   // What a process knows after a meeting.
   struct Place {
@@ -59,8 +59,18 @@ class StayPool {
   enum class Outcome { over, repaired };
   // Collective among the live processes.
   [[nodiscard]] Outcome meet(Process process, const Presence& presence);
-  // Until a meeting begins.
-  void wait_as_spare();
+  // Until a meeting begins. Calls `meanwhile` again and again.
+  void wait_as_spare(const std::function<void()>& meanwhile);
+
+  // The replacement of the only rank that the last repair found dead, as member 0, and spares that help it.
+  struct Team {
+    std::shared_ptr<const ThreadWorld> world;
+    std::vector<Process> processes;  // by member
+    Peer me;
+  };
+  // Nothing: it is not one of them.
+  [[nodiscard]] std::optional<Team> helpers(Process process) const;
+  [[nodiscard]] bool is_dying(Process process) const;
 
   // Called when is_troubled() may have changed; and by the last who comes to a meeting, before the others go on.
   std::function<void()> on_trouble;
@@ -81,14 +91,17 @@ class StayPool {
   void settle_agreements();
   void settle_meeting();
   void begin_life();
+  [[nodiscard]] bool has_trouble() const;
 
   HeadMode mode_;
+  std::uint32_t most_helpers_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   Roster roster_;                     // by number among the processes that have met last
   std::vector<Process> processes_;    // the same
   std::vector<std::uint32_t> world_;  // the numbers of its members
   std::shared_ptr<const ThreadWorld> comms_;
+  Team team_;
   bool cut_ = false;
   std::set<Process> dying_;
   std::set<Process> dead_;

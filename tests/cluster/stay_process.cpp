@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "session/exception.hpp"
+#include "session/part_computer.hpp"
 
 namespace cairn::test {
 
@@ -31,16 +32,22 @@ void StayProcess::run(const Application& application) {
   try {
     while (!over_) live(application);
   } catch (const Died&) {
+  } catch (const std::exception& error) {
+    error_ = error.what();
+    job_.pool.dies(number_);
   }
+  helpers_.reset();
+  helper_comm_.reset();
   comm_.reset();
-  if (has_died()) job_.pool.has_ended(number_);
+  if (!over_) job_.pool.has_ended(number_);
 }
 
 // From one meeting to the next, or a rank to the next in which it opens another session.
 void StayProcess::live(const Application& application) {
   join_world();
   if (place_.member.role == Member::Role::spare) {
-    job_.pool.wait_as_spare();
+    job_.pool.wait_as_spare(helpers_ ? [this] { help(); } : std::function<void()>());
+    if (has_died()) throw Died();
     return meet();
   }
   std::unique_ptr<Opened> opened;
@@ -105,7 +112,7 @@ std::unique_ptr<StayProcess::Opened> StayProcess::open() {
                                                          .seed = job_.seed * 1000 + number_});
   opened->impl().use_hooks({.stays = [this, it] { return stays(*it); },
                             .settled = [this](bool ok) { return settled(ok); },
-                            .recompute = {},
+                            .recompute = recompute(),
                             .at_restore = {},
                             .at_safe_point = {}});
   if (replaces) {
@@ -266,6 +273,31 @@ void StayProcess::meet() {
   presence.done = done_;
   presence.under_way = under_way_;
   over_ = job_.pool.meet(number_, presence) == StayPool::Outcome::over;
+  if (!over_) form_helper_team();
+}
+
+// As in repair/resilient_help.
+void StayProcess::form_helper_team() {
+  helpers_.reset();
+  helper_comm_.reset();
+  const auto team = job_.pool.helpers(number_);
+  if (!team) return;
+  helper_comm_ = std::make_unique<FaultyComm>(team->world->member(team->me), plan_);
+  helpers_ = std::make_unique<replay::HelperTeam>(replay::HelperTeam::Setting{
+      .comm = *helper_comm_,
+      .is_gone = [this, team](std::uint32_t member) { return job_.pool.is_dying(team->processes.at(member)); },
+      .limit = job_.config.recovery.limit});
+}
+
+void StayProcess::help() { (void)helpers_->help(computer_of(job_.compute_part)); }
+
+decltype(MessageHooks::recompute) StayProcess::recompute() {
+  if (!helpers_) return {};
+  return [this](const replay::LostSteps& steps, const replay::HelperTeam::Split& split) {
+    auto parts = helpers_->recompute(steps, split, computer_of(job_.compute_part));
+    if (parts) ++recomputed_;
+    return parts;
+  };
 }
 
 }  // namespace cairn::test

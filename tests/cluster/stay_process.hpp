@@ -29,6 +29,7 @@ class StayProcess {
     const std::vector<std::shared_ptr<MemoryStore>>& stores;
     std::shared_ptr<MemoryStore> global;
     std::uint64_t seed = 0;
+    ComputePart compute_part;                  // empty: no helpers
     std::function<void()> on_death;            // just before a process dies
     std::function<void(Rank rank)> on_stayed;  // a survivor continues its call
   };
@@ -48,6 +49,8 @@ class StayProcess {
   // How many there were when it left restore(), which its application tells, and when that ended; 0: neither.
   [[nodiscard]] std::uint64_t restored_at() const { return restored_at_; }
   [[nodiscard]] std::uint64_t ended_at() const { return ended_at_; }
+  // How often helpers have computed for it.
+  [[nodiscard]] std::uint32_t recomputed() const { return recomputed_; }
   void has_restored() { restored_at_ = plan_->operations; }
   [[nodiscard]] bool has_died() const { return plan_->failing; }
 
@@ -73,6 +76,9 @@ class StayProcess {
   void vote_and_meet();
   void meet();
   void begins(const std::string& operation);
+  void form_helper_team();
+  void help();
+  [[nodiscard]] decltype(MessageHooks::recompute) recompute();
 
   const Job& job_;
   StayPool::Process number_;
@@ -80,6 +86,8 @@ class StayProcess {
   std::shared_ptr<StoreMemory> memory_ = std::make_shared<StoreMemory>();
   StayPool::Place place_;
   std::unique_ptr<Comm> comm_;  // of the present world
+  std::unique_ptr<Comm> helper_comm_;
+  std::unique_ptr<replay::HelperTeam> helpers_;
   StayPool::Presence presence_;
   Left left_ = Left::no;
   bool over_ = false;
@@ -89,6 +97,7 @@ class StayProcess {
   std::string obstacle_;
   std::uint64_t restored_at_ = 0;
   std::uint64_t ended_at_ = 0;
+  std::uint32_t recomputed_ = 0;
 };
 
 }  // namespace cairn::test

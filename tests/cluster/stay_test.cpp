@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <optional>
 #include <random>
 #include <string>
 
@@ -21,14 +22,23 @@ using Process = StayPool::Process;
 
 constexpr const char* kEveryCall = "[levels]\nl1 = every 1\nl2 = off\nl3 = off\nl4 = off\n";
 
+// Of a round in which ranks receive from any rank.
+bool is_in_any_round(const Operation& operation) {
+  constexpr std::int32_t kFirstTag = 100;
+  return operation.tag >= kFirstTag;
+}
+
 // A program that is drawn from a seed, and what it computes when nobody dies.
 class Case {
  public:
-  Case(std::uint64_t seed, StaySetting setting) : setting_(std::move(setting)) {
+  enum class Receives { from_any, from_named };
+  Case(std::uint64_t seed, StaySetting setting, Receives receives = Receives::from_any) : setting_(std::move(setting)) {
     setting_.seed = seed;
     std::mt19937_64 random(seed);
     const std::uint32_t ranks = setting_.nodes * setting_.ranks_per_node;
-    program_ = draw_program(random, ranks, 2 + static_cast<std::uint32_t>(random() % 4), true);
+    const bool is_named = receives == Receives::from_named;
+    program_ = draw_program(random, ranks, (is_named ? 8 : 2) + static_cast<std::uint32_t>(random() % 4), true);
+    for (auto& rank : program_) std::erase_if(rank, [&](const auto& one) { return is_named && is_in_any_round(one); });
     undisturbed_ = StayJob(program_, setting_).run({});
     EXPECT_EQ(undisturbed_.fault, "") << "seed " << seed;
     EXPECT_EQ(undisturbed_.results.size(), ranks) << "seed " << seed;
@@ -141,6 +151,38 @@ TEST_P(Stay, comes_to_the_same_result_when_the_replacement_is_on_another_node) {
   setting.spares = {1};
   const Case of(GetParam(), setting);
   for (std::uint64_t at = of.restored_at(0); at < of.operations(0); ++at) ASSERT_EQ(of.play({{0, at}}).fault, "");
+}
+
+// A replacement and two spares recompute the steps of the dead rank.
+class StayHelped : public Stay {
+ protected:
+  StayHelped() {
+    StaySetting setting = two_nodes();
+    setting.settings = "[levels]\nl1 = every 3\nl2 = off\nl3 = off\nl4 = off\n";
+    setting.helpers = 3;
+    of_.emplace(GetParam(), setting, Case::Receives::from_named);
+  }
+  std::optional<Case> of_;
+};
+INSTANTIATE_TEST_SUITE_P(Seed, StayHelped, testing::Range<std::uint64_t>(1, 4));
+
+TEST_P(StayHelped, comes_to_the_same_result_whichever_operation_a_rank_dies_at) {
+  std::uint32_t recomputed = 0;
+  for (std::uint64_t at = of_->restored_at(0); at < of_->ended_at(0); ++at) {
+    const auto outcome = of_->play({{0, at}});
+    ASSERT_EQ(outcome.fault, "");
+    recomputed += outcome.recomputed;
+  }
+  EXPECT_GT(recomputed, 0U);
+}
+
+TEST_P(StayHelped, comes_to_the_same_result_whichever_operation_a_helper_or_the_replacement_dies_at) {
+  const std::uint64_t first = of_->late(0);
+  const auto once = of_->play({{0, first}});
+  ASSERT_EQ(once.fault, "");
+  for (const Process process : {6U, 7U, kReplacementOf0})
+    for (std::uint64_t at = 0; at < once.operations.at(process); ++at)
+      ASSERT_EQ(of_->play({{0, first}, {process, at}}).fault, "");
 }
 
 // One exchanges other messages than the dead rank, and waits for one that nobody sends; or sends one that nobody

@@ -150,6 +150,7 @@ StayJob::Outcome StayJob::run(const Deaths& deaths) {
     const std::lock_guard guard(mutex_);
     // What a rank has got before restore() only its sender knows.
     if (lost_ranks > 1 && receives_any_early(program_)) may_roll_back_ = true;
+    if (setting_.lost_node) stores_.at(*setting_.lost_node)->wipe();
     if (!all_stay) states_.clear();
     restored_.clear();
   };

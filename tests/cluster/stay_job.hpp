@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -22,11 +23,13 @@ struct StaySetting {
   bool has_heads = true;              // a process for each node; otherwise a rank does its work in its calls
   std::vector<std::uint32_t> spares;  // the node of each
   std::string settings;               // more lines of the INI file
+  std::uint32_t rounds = 2;           // of the program after restore(), and up to 3 more
   std::uint32_t longer = 1;           // messages are so many times longer than in the program
   // What ranks do after restore(). A replacement does it again, which the dead rank did not in the same step.
   enum class AfterRestore { nothing, exchange, send } after_restore = AfterRestore::nothing;
-  bool may_roll_back = false;  // all ranks, since logs fill, or a replacement diverges
-  std::uint32_t helpers = 1;   // who recompute the steps of a lost rank; see part_computer()
+  bool may_roll_back = false;                             // all ranks, since logs fill, or a replacement diverges
+  std::optional<std::uint32_t> lost_node = std::nullopt;  // it loses its store when a process has died
+  std::uint32_t helpers = 1;                              // who recompute the steps of a lost rank; see part_computer()
   std::uint64_t seed = 0;
 };
 

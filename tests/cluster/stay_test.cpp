@@ -37,7 +37,7 @@ class Case {
     std::mt19937_64 random(seed);
     const std::uint32_t ranks = setting_.nodes * setting_.ranks_per_node;
     const bool is_named = receives == Receives::from_named;
-    program_ = draw_program(random, ranks, (is_named ? 8 : 2) + static_cast<std::uint32_t>(random() % 4), true);
+    program_ = draw_program(random, ranks, setting_.rounds + static_cast<std::uint32_t>(random() % 4), true);
     for (auto& rank : program_) std::erase_if(rank, [&](const auto& one) { return is_named && is_in_any_round(one); });
     undisturbed_ = StayJob(program_, setting_).run({});
     EXPECT_EQ(undisturbed_.fault, "") << "seed " << seed;
@@ -153,6 +153,40 @@ TEST_P(Stay, comes_to_the_same_result_when_the_replacement_is_on_another_node) {
   for (std::uint64_t at = of.restored_at(0); at < of.operations(0); ++at) ASSERT_EQ(of.play({{0, at}}).fault, "");
 }
 
+// Four nodes, of a rank each, that is its head: what snapshot() returns is at its levels. One node is lost with its
+// store. Its replacement restores from L2, which is older than L1.
+StaySetting of_lost_nodes() {
+  return {.nodes = 4,
+          .ranks_per_node = 1,
+          .has_heads = false,
+          .spares = {1, 2, 3},
+          .settings = "[levels]\nl1 = every 1\nl2 = every 2\nl3 = off\nl4 = off\n[replay]\nsurvives = node\n",
+          .rounds = 8,
+          .lost_node = 0};
+}
+
+TEST_P(Stay, comes_to_the_same_result_when_a_node_is_lost) {
+  const Case of(GetParam(), of_lost_nodes(), Case::Receives::from_named);
+  for (std::uint64_t at = (of.restored_at(0) + of.ended_at(0)) / 2; at < of.ended_at(0); ++at)
+    ASSERT_EQ(of.play({{0, at}}).fault, "");
+}
+
+// Then the record of its choices is lost, too.
+TEST(StayLost, lets_all_ranks_roll_back_where_what_a_lost_rank_has_received_is_not_known) {
+  StaySetting setting = of_lost_nodes();
+  setting.may_roll_back = true;
+  std::uint32_t rollbacks = 0;
+  for (std::uint64_t seed = 1; seed < 4; ++seed) {
+    const Case of(seed, setting);
+    for (std::uint64_t at = (of.restored_at(0) + of.ended_at(0)) / 2; at < of.ended_at(0); ++at) {
+      const auto outcome = of.play({{0, at}});
+      ASSERT_EQ(outcome.fault, "");
+      rollbacks += outcome.rollbacks;
+    }
+  }
+  EXPECT_GT(rollbacks, 0U);
+}
+
 // A replacement and two spares recompute the steps of the dead rank.
 class StayHelped : public Stay {
  protected:
@@ -160,6 +194,7 @@ class StayHelped : public Stay {
     StaySetting setting = two_nodes();
     setting.settings = "[levels]\nl1 = every 3\nl2 = off\nl3 = off\nl4 = off\n";
     setting.helpers = 3;
+    setting.rounds = 8;
     of_.emplace(GetParam(), setting, Case::Receives::from_named);
   }
   std::optional<Case> of_;

@@ -25,6 +25,12 @@ Config config_of(const StaySetting& setting) {
   return *config;
 }
 
+std::uint64_t snapshots_before(const std::vector<Operation>& program, std::uint64_t at) {
+  const auto here = program.begin() + static_cast<std::ptrdiff_t>(at);
+  return static_cast<std::uint64_t>(
+      std::count_if(program.begin(), here, [](const Operation& one) { return one.kind == Kind::snapshot; }));
+}
+
 // Whether ranks receive from any rank before they restore.
 bool receives_any_early(const Program& program) {
   return std::ranges::any_of(program, [](const auto& rank) {
@@ -129,12 +135,7 @@ void StayJob::application(JobSession& session, StayCarrier& carrier, const std::
         restored_.insert(rank);
         break;
       }
-      case Kind::snapshot: {
-        const auto made = program.begin() + static_cast<std::ptrdiff_t>(at);
-        take_snapshot(session, static_cast<std::uint64_t>(std::count_if(
-                                   program.begin(), made, [](const auto& one) { return one.kind == Kind::snapshot; })));
-        break;
-      }
+      case Kind::snapshot: take_snapshot(session, snapshots_before(program, at)); break;
     }
     if (session.impl().journal()->is_started()) note_state(rank, at, cells[1]);
   }

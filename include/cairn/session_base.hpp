@@ -39,6 +39,7 @@
 #include <cairn/error.hpp>
 #include <cairn/level_id.hpp>
 #include <cairn/lost_part.hpp>
+#include <cairn/region_kind.hpp>
 #include <cairn/storable.hpp>
 #include <cairn/version.hpp>
 
@@ -130,6 +131,7 @@ struct RegionAccess {
   std::function<void(std::size_t)> resize;  // empty: cannot change
   std::function<void*()> data;
   bool fixed_size = false;  // restore() must not call `resize`
+  AnyKind kind;             // what it is to the whole job; of a part of a global array none
 };
 
 }  // namespace detail
@@ -165,6 +167,13 @@ class SessionBase {
   void protect(const std::string& name, C& container, std::optional<GlobalPlace> place = {}) {
     protect_access(name, access_to(container, std::move(place)));
   }
+  // The same for a container that is no part of a global array. `kind` is what it is to the whole job. Local.
+  // Throws: kind `usage` as above.
+  template <detail::Resizable C, RegionKind K>
+  requires Storable<typename C::value_type>
+  void protect(const std::string& name, C& container, K kind) {
+    protect_access(name, of_kind(access_to(container, {}), std::move(kind)));
+  }
 
   // Protects a container that restore() must not resize, since the problem size determines its size. The application
   // may still resize it between snapshots. Otherwise the same as above.
@@ -180,6 +189,14 @@ class SessionBase {
     access.fixed_size = true;
     protect_access(name, std::move(access));
   }
+  // The same with a kind. Local.
+  template <detail::Resizable C, RegionKind K>
+  requires Storable<typename C::value_type>
+  void protect(const std::string& name, C& container, FixedSize /*tag*/, K kind) {
+    auto access = access_to(container, {});
+    access.fixed_size = true;
+    protect_access(name, of_kind(std::move(access), std::move(kind)));
+  }
 
   // Protects one object of a Storable type: a number, an enum, a struct, a std::array.
   //
@@ -188,10 +205,13 @@ class SessionBase {
   // Throws: kind `usage` if the name is not valid.
   template <Storable T>
   void protect(const std::string& name, T& object) {
-    auto access = describe<T>();
-    access.elements = [] { return std::size_t{1}; };
-    access.data = [&object]() -> void* { return &object; };
-    protect_access(name, std::move(access));
+    protect_access(name, access_to_object(object));
+  }
+  // The same with a kind. One object is no sequence. Local.
+  // Throws: kind `usage` as above, and for a sequence.
+  template <Storable T, RegionKind K>
+  void protect(const std::string& name, T& object, K kind) {
+    protect_access(name, of_kind(access_to_object(object), std::move(kind)));
   }
 
   // Protects the elements that a span refers to. The session does not keep the span itself. Their number is fixed:
@@ -204,12 +224,22 @@ class SessionBase {
   void protect(const std::string& name, std::span<T, extent> elements) {
     protect(name, elements.data(), elements.size());
   }
+  // The same with a kind. Local.
+  template <Storable T, std::size_t extent, RegionKind K>
+  void protect(const std::string& name, std::span<T, extent> elements, K kind) {
+    protect(name, elements.data(), elements.size(), std::move(kind));
+  }
 
   // Protects `count` elements at `data`; otherwise like a span. The session keeps the address, not the variable. If the
   // program swaps two pointers, use protect_pointer(). Local.
   template <Storable T>
   void protect(const std::string& name, T* data, std::size_t count) {
     protect(name, data, std::vector<std::uint64_t>{count});
+  }
+  // The same with a kind. Local.
+  template <Storable T, RegionKind K>
+  void protect(const std::string& name, T* data, std::size_t count, K kind) {
+    protect(name, data, std::vector<std::uint64_t>{count}, std::move(kind));
   }
 
   // Protects the array at `data`, which has the given shape: one number of elements per dimension, slowest dimension
@@ -221,11 +251,15 @@ class SessionBase {
   template <Storable T>
   void protect(const std::string& name, T* data, std::vector<std::uint64_t> shape,
                std::optional<GlobalPlace> place = {}) {
-    auto access = describe<T>();
-    access.shape = std::move(shape);
+    auto access = access_to_array([data]() -> void* { return data; }, describe<T>(), std::move(shape));
     access.place = std::move(place);
-    access.data = [data]() -> void* { return data; };
     protect_access(name, std::move(access));
+  }
+  // The same for an array that is no part of a global array, with a kind. Local.
+  template <Storable T, RegionKind K>
+  void protect(const std::string& name, T* data, std::vector<std::uint64_t> shape, K kind) {
+    auto access = access_to_array([data]() -> void* { return data; }, describe<T>(), std::move(shape));
+    protect_access(name, of_kind(std::move(access), std::move(kind)));
   }
 
   // Protects `count` elements at the address that `pointer` has at each snapshot and restore. So the program may swap
@@ -240,6 +274,11 @@ class SessionBase {
   void protect_pointer(const std::string& name, T*& pointer, std::size_t count) {
     protect_pointer(name, pointer, std::vector<std::uint64_t>{count});
   }
+  // The same with a kind. Local.
+  template <Storable T, RegionKind K>
+  void protect_pointer(const std::string& name, T*& pointer, std::size_t count, K kind) {
+    protect_pointer(name, pointer, std::vector<std::uint64_t>{count}, std::move(kind));
+  }
 
   // The same for an array with a shape, which may be part of a global array.
   //
@@ -248,11 +287,15 @@ class SessionBase {
   template <Storable T>
   void protect_pointer(const std::string& name, T*& pointer, std::vector<std::uint64_t> shape,
                        std::optional<GlobalPlace> place = {}) {
-    auto access = describe<T>();
-    access.shape = std::move(shape);
+    auto access = access_to_array([&pointer]() -> void* { return pointer; }, describe<T>(), std::move(shape));
     access.place = std::move(place);
-    access.data = [&pointer]() -> void* { return pointer; };
     protect_access(name, std::move(access));
+  }
+  // The same for an array that is no part of a global array, with a kind. Local.
+  template <Storable T, RegionKind K>
+  void protect_pointer(const std::string& name, T*& pointer, std::vector<std::uint64_t> shape, K kind) {
+    auto access = access_to_array([&pointer]() -> void* { return pointer; }, describe<T>(), std::move(shape));
+    protect_access(name, of_kind(std::move(access), std::move(kind)));
   }
 
   // Protects an array whose type is known only at run time: for bindings to other languages. `element_bytes` is the
@@ -402,6 +445,23 @@ class SessionBase {
     access.elements = [&container] { return static_cast<std::size_t>(container.size()); };
     access.resize = [&container](std::size_t n) { container.resize(n); };
     access.data = [&container]() -> void* { return container.data(); };
+    return access;
+  }
+  template <class T>
+  static detail::RegionAccess access_to_object(T& object) {
+    auto access = describe<T>();
+    access.elements = [] { return std::size_t{1}; };
+    access.data = [&object]() -> void* { return &object; };
+    return access;
+  }
+  static detail::RegionAccess access_to_array(std::function<void*()> data, detail::RegionAccess type,
+                                              std::vector<std::uint64_t> shape) {
+    type.shape = std::move(shape);
+    type.data = std::move(data);
+    return type;
+  }
+  static detail::RegionAccess of_kind(detail::RegionAccess access, detail::AnyKind kind) {
+    access.kind = std::move(kind);
     return access;
   }
   void protect_access(const std::string& name, detail::RegionAccess access);

@@ -77,6 +77,23 @@ std::string hint_for(const std::vector<std::string>& fixed, const std::vector<st
   return "protect the same names with the same types and shapes as in the snapshot";
 }
 
+// Sequences have elements, and one that is cut like another names it.
+Status check_kind(const RegionInfo& region, const detail::AnyKind& kind) {
+  const auto* like = std::get_if<Like>(&kind);
+  const bool is_sequence =
+      like != nullptr || std::holds_alternative<Sequence>(kind) || std::holds_alternative<SequencePart>(kind);
+  if (is_sequence && region.shape.empty()) {
+    return fail(Code::invalid_argument, fmt::format("region \"{}\" is one value, and no sequence", region.name),
+                "use cairn::same or cairn::of_rank(r), or protect an array");
+  }
+  if (like != nullptr && (like->region.empty() || like->region == region.name)) {
+    return fail(Code::invalid_argument,
+                fmt::format("region \"{}\" is to be cut like \"{}\"", region.name, like->region),
+                "cairn::like needs the name of another region");
+  }
+  return {};
+}
+
 Error null_pointer(const RegionInfo& region) {
   return {Code::invalid_argument,
           fmt::format("region \"{}\" of type {} is at a null pointer", region.name, region.type_text()),
@@ -102,6 +119,7 @@ Regions::Region Regions::region_of(const std::string& name, detail::RegionAccess
   region.resize = std::move(access.resize);
   region.data = std::move(access.data);
   region.fixed_size = access.fixed_size;
+  region.kind = std::move(access.kind);
   if (region.resize) {
     info.shape.insert(info.shape.begin(), 0);
     region.look();
@@ -139,6 +157,7 @@ bool Regions::Region::has_place_other_than(const RegionInfo& stored) const {
 Status Regions::protect(const std::string& name, detail::RegionAccess access) {
   Region region = region_of(name, std::move(access));
   if (auto status = check(region.info); !status) return status;
+  if (auto status = check_kind(region.info, region.kind); !status) return status;
   plan_.reset();
   const auto added = regions_.insert(regions_.end(), std::move(region));
   const auto [known, is_new] = by_name_.try_emplace(added->info.name, added);

@@ -56,6 +56,7 @@ class Regions {
     std::function<void(std::size_t)> resize;  // empty: no container
     std::function<void*()> data;
     bool fixed_size = false;             // a container that a restore must not resize
+    detail::AnyKind kind;                // what it is to the whole job, if its place does not tell
     std::uint64_t planned_elements = 0;  // of a container: those that the plan has
 
     [[nodiscard]] std::uint64_t row_elements() const;  // in one step of a container's first dimension

@@ -341,6 +341,45 @@ void run_once(const Body& body) {
   EXPECT_TRUE(job.errors().empty()) << job.errors().begin()->second;
 }
 
+// All ways to protect a region with a kind.
+struct WithKinds {
+  int step = 0;
+  std::vector<double> x{0, 0};
+  std::vector<double> fixed{0, 0};
+  std::array<std::int64_t, 3> ids{};
+  double* grid = x.data();
+
+  void protect(JobSession& session) {
+    session.protect("step", step, same);
+    session.protect("x", x, sequence_part(2 * session.rank(), 2));
+    session.protect("like x", fixed, fixed_size, like("x"));
+    session.protect("span", std::span(ids), sequence);
+    session.protect("ids", ids.data(), ids.size(), of_rank(0));
+    session.protect("shape", ids.data(), {3, 1}, sequence);
+    session.protect_pointer("grid", grid, x.size(), of_rank(session.rank()));
+    session.protect_pointer("grid shape", grid, {1, 2}, sequence);
+  }
+};
+
+TEST(Regions, with_kinds_come_back_on_the_same_ranks_as_without) {
+  run_twice(
+      [](JobSession& session) {
+        WithKinds state{7, {1, 2}, {3, 4}, {5, 6, session.rank()}};
+        state.protect(session);
+        EXPECT_THAT(thrown_by([&] { session.protect("y", state.step, sequence); }), Fails(ErrorKind::usage, {"\"y\""}));
+        session.snapshot();
+      },
+      [](JobSession& session) {
+        WithKinds state;
+        state.protect(session);
+        EXPECT_TRUE(session.restore().restored);
+        EXPECT_EQ(state.step, 7);
+        EXPECT_THAT(state.x, testing::ElementsAre(1, 2));
+        EXPECT_THAT(state.fixed, testing::ElementsAre(3, 4));
+        EXPECT_EQ(state.ids[2], session.rank());
+      });
+}
+
 TEST(Regions, a_null_pointer_is_an_error_that_names_the_region) {
   run_once([](JobSession& session) {
     double* nothing = nullptr;

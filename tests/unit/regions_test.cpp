@@ -72,6 +72,27 @@ detail::RegionAccess access_to(std::vector<int>& numbers) {
   return access;
 }
 
+TEST(ProtectedRegions, refuse_kinds_that_a_region_cannot_have) {
+  int number = 1;
+  std::vector<int> numbers{1, 2};
+  Regions regions(BlockDigest::crc32c);
+  const auto protect = [&](auto& what, detail::AnyKind kind) {
+    auto access = access_to(what);
+    access.kind = std::move(kind);
+    return regions.protect("x", std::move(access));
+  };
+  for (const detail::AnyKind& kind :
+       {detail::AnyKind(sequence), detail::AnyKind(sequence_part(0, 1)), detail::AnyKind(like("y"))}) {
+    EXPECT_THAT(protect(number, kind), test::Fails(Code::invalid_argument, {"\"x\"", "no sequence"}));
+    EXPECT_TRUE(protect(numbers, kind));
+  }
+  for (const char* other : {"", "x"}) EXPECT_FALSE(protect(numbers, like(other)));
+  for (const detail::AnyKind& kind : {detail::AnyKind(same), detail::AnyKind(of_rank(3))}) {
+    EXPECT_TRUE(protect(number, kind));
+    EXPECT_TRUE(protect(numbers, kind));
+  }
+}
+
 // An error names regions as they are now; what is written next is as they are now too.
 TEST(ProtectedRegions, that_have_grown_are_written_whole_whatever_was_asked_for_before) {
   std::vector<int> numbers(3);

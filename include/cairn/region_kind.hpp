@@ -1,13 +1,15 @@
 // Kinds: what a protected region is to the whole job. They tell which elements go to which rank if a job has another
-// number of ranks than its snapshot. On the same number of ranks, they change nothing.
+// number of ranks than its snapshot, and [restart] elastic = on. Otherwise they change nothing, except that a
+// sequence_part() or of_rank() may name elements of other ranks.
 //
 //     session.protect("step", step, cairn::same);
 //     session.protect("ids", ids, cairn::sequence);
 //     session.protect("x", x, cairn::like("ids"));  // x[i] belongs to ids[i]
 //     session.protect("log", log, cairn::of_rank(0));
 //
-// A part of a global array has the kind that its GlobalPlace describes. Kinds are not stored: the program that restores
-// passes them to protect().
+// A part of a global array has the kind that its GlobalPlace describes. A region without a kind can only be restored by
+// as many ranks as the snapshot has, which have the same parts of arrays. Kinds are not stored: the program that
+// restores passes them to protect().
 #pragma once
 
 #include <concepts>

@@ -80,12 +80,13 @@ struct RestoreReport {
   // application had not given them a size.
   std::vector<ResizedRegion> resized;
   std::uint32_t resized_ranks = 0;  // ranks of the whole job with such containers; the same on all ranks
+  std::uint32_t old_ranks = 0;      // application ranks of the job that took the restored snapshot
 };
 
-// Where a region lies in a global array that spans ranks. L4 files show that array as one. Cairn stores the place and
-// does not move data by it: restore() throws kind `mismatch` if the snapshot has another place. If the place changes
-// during a run, protect the region without a place, restore it, and protect it again with its place. Both members have
-// one number per dimension of the region, slowest dimension first.
+// Where a region lies in a global array that spans ranks. L4 files show that array as one. If the snapshot has another
+// place, restore() throws kind `mismatch`; with [restart] elastic = on, it moves the elements between ranks. If the
+// place changes during a run, protect the region without a place, restore it, and protect it again with its place. Both
+// members have one number per dimension of the region, slowest dimension first.
 struct GlobalPlace {
   std::vector<std::uint64_t> shape;   // of the global array, in elements
   std::vector<std::uint64_t> offset;  // of the region's first element in the global array, in elements
@@ -335,6 +336,11 @@ class SessionBase {
   // Copies the newest recoverable snapshot into the protected regions, and returns a report. On a fresh start it
   // changes nothing, and the report says `restored = false`: there are no snapshots, or [restart] mode = fresh.
   //
+  // With [restart] elastic = on, the snapshot may be of another number of ranks, or of other parts of global arrays.
+  // Then ranks exchange elements by the kinds of their regions (region_kind.hpp) and by their places. A container with
+  // a place keeps its size, which tells how large its part is. The parts of all ranks cover each element exactly once.
+  // The next snapshot() call takes a snapshot, due or not. Until then, the old snapshot remains the job's state.
+  //
   // Collective.
   // Requires: the same regions are protected as in the snapshot, with the same types, shapes and places. Containers may
   // have another size. A region without a place fits any place.
@@ -343,7 +349,8 @@ class SessionBase {
   // contents of the regions are undefined, except where protect() says otherwise. snapshot() throws until a later
   // restore() succeeds.
   RestoreReport restore();
-  // Does the same for one region; other regions keep their contents. All ranks pass the same name.
+  // Does the same for one region; other regions keep their contents. All ranks pass the same name. It is a `mismatch`
+  // if ranks would have to exchange elements.
   //
   // Collective.
   // Throws: as above. Kind `usage` if the name is empty.

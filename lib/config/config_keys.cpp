@@ -167,6 +167,7 @@ constexpr ConfigKey kKeys[] = {
     {"topology", "domains", [](Config& c, Text v) { return c.topology.domains = v, Mistake(); }},
     {"restart", "mode", set_restart_mode},
     {"restart", "at_end", set_at_end},
+    {"restart", "elastic", [](Config& c, Text v) { return values::on_off(v, c.restart.elastic); }},
     {"restart", "use_failure_topology",
      [](Config& c, Text v) { return values::on_off(v, c.restart.use_failure_topology); }},
     {"restart", "verify", set_verify},

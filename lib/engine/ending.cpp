@@ -78,6 +78,15 @@ Status Ending::run() {
     }
     return {};
   }
+  if (const auto& old = catalog_.of_other_ranks) {
+    if (head_.node.leads()) {
+      head_.node.log.warning(
+          "finalize() was called before a snapshot of this number of ranks: version {}, of another number, and its "
+          "chain are kept",
+          old->version.value);
+    }
+    return {};
+  }
   Status status = end_chain(words[kKeepGoing] != 0);
   if (status || status.error().code != Code::communication) life_.keep_costs_of_end();
   return status;

@@ -35,6 +35,7 @@ struct EngineOptions {
   bool records_calls = false;   // ranks record their MPI calls
   bool verify_own = false;
   bool log_storage_errors = false;  // of snapshots: no call of the application throws them
+  bool elastic = false;             // a snapshot of another number of ranks is restored
   bool level_by_level = false;      // the level to restart from is found by trying them (recover/level_rounds)
   bool is_in_world = true;          // the application's MPI_COMM_WORLD has heads
   std::uint32_t threads = 1;        // that this head may use, its own included

@@ -41,9 +41,10 @@ struct Resized {  // the restore resized containers of a rank: the first of them
   std::uint64_t elements_now = 0;
   std::uint32_t more = 0;
 };
-struct RestoreResult {  // the offered shard was read; or why not. Code::corrupt: plan again without it
+struct RestoreResult {  // what was offered is restored; or why not
   std::optional<Error> error;
   std::optional<Resized> resized;
+  std::vector<Rank> damaged;  // offered shards that cannot be read, by their ranks: plan again without them
 };
 struct FinalizeRequest {
   Version version;          // the last that the rank has used
@@ -117,19 +118,26 @@ struct Failed {  // a version will not be safe at these levels
 struct Retired {  // a version's shards are gone, or count no longer: a slot is free
   Version version;
 };
+struct OfferedShard {
+  Rank rank;           // of the snapshot
+  bool aside = false;  // see level/level: home_of()
+};
 struct Offer {  // what there is to restore
   bool fresh = true;
   Identity snapshot;
-  LevelId level = LevelId::local;  // where this rank's shard came from
-  std::string source;
+  LevelId level = LevelId::local;         // where this rank's first shard came from
+  std::string source;                     // of all of them
   std::vector<std::uint32_t> ranks_from;  // by level
   std::vector<std::string> lost_nodes;
   double seconds = 0;
+  std::uint32_t old_ranks = 0;       // of the snapshot
+  std::vector<OfferedShard> shards;  // this rank's; where the job has as many ranks as the snapshot, its own
 };
 struct RestoreDone {
   Version last_version;             // the highest that any rank has used: the next snapshot is one more, on all of them
   std::uint32_t resized_ranks = 0;  // of the job: ranks with containers that the restore resized
   std::optional<Error> error;
+  LevelSet next = {};  // levels for which the next call takes a snapshot, due or not
 };
 struct Finalized {
   std::optional<Error> error;

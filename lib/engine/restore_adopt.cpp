@@ -31,14 +31,64 @@ std::string text_of(LevelSet levels) {
 
 }  // namespace
 
-// The snapshot is the job's state now: note what this node holds of it, and rebuild what was lost. Newer ones that were
-// passed over never will be, whatever is left of them, so nothing is retired in their favour.
+// Newer ones than the job's state never will be its state, whatever is left of them, so nothing is retired in their
+// favour.
+void RestoreDesk::pass_over_newer_than(const Identity& snapshot) {
+  for (auto passed = catalog_.known.upper_bound(snapshot); passed != catalog_.known.end(); ++passed) {
+    passed->second.strike(LevelSet::all());
+  }
+}
+
+// The ranks hold the state of a snapshot that is not theirs: no node has its part of it by today's layout, and nothing
+// is rebuilt. It stays as it is until the next snapshot, which is taken soon, has replaced it.
+Status RestoreDesk::adopt_of_other_ranks(const Plan& plan) {
+  pass_over_newer_than(plan.snapshot);
+  const bool is_of_this_life = plan.snapshot.incarnation == head_.node.incarnation;
+  const Status recorded = is_of_this_life ? Status{} : life_.record_parent(RunRecord::Parent::snapshot, plan.snapshot);
+  if (!recorded) return recorded;
+  catalog_.state.reset();
+  catalog_.of_other_ranks = plan.snapshot;
+  moved_.reset();
+  next_ = levels_of_next_snapshot(catalog_.retrieval->inventory, plan);
+  return {};
+}
+
+// Those that the old snapshot had, as far as today's nodes can carry them. If these survive less, the last level, too.
+LevelSet RestoreDesk::levels_of_next_snapshot(const Inventory& inventory, const Plan& plan) const {
+  const NodeContext& node = head_.node;
+  const auto reached = inventory.levels_reached();
+  LevelSet had = {node.levels.of_own_shards()};
+  if (const auto found = reached.find(plan.snapshot); found != reached.end()) {
+    had.add(found->second.complete);
+    had.add(found->second.struck);
+  }
+  LevelSet next = had & head_.usable;
+  bool survives_less = next != had;
+  for (const auto& summaries : inventory.by_head) {
+    for (const HoldingSummary& summary : summaries) {
+      if (summary.snapshot != plan.snapshot) continue;
+      const Layout& old = inventory.layouts.at(summary.layout);
+      survives_less |= node.layout.copies < old.copies || node.layout.parity < old.parity;
+    }
+  }
+  const LevelId last = node.levels.of_last_state();
+  if (!survives_less || next.has(last)) return next;
+  if (head_.usable.has(last)) {
+    next.add(last);
+  } else if (node.leads()) {
+    node.log.warning(
+        "the nodes of today cannot protect snapshots as well as version {} was protected: the next loss "
+        "of nodes may lose all snapshots. Use more nodes, or turn [levels] l{} on",
+        plan.snapshot.version.value, static_cast<int>(last));
+  }
+  return next;
+}
+
+// The snapshot is the job's state now: note what this node holds of it, and rebuild what was lost.
 Status RestoreDesk::adopt(const Plan& plan, std::uint64_t safe_point) {
   const Inventory& inventory = catalog_.retrieval->inventory;
   Known& known = catalog_.known[plan.snapshot];
-  for (auto passed = catalog_.known.upper_bound(plan.snapshot); passed != catalog_.known.end(); ++passed) {
-    passed->second.strike(LevelSet::all());
-  }
+  pass_over_newer_than(plan.snapshot);
   if (!std::ranges::all_of(plan.deliveries, &Delivery::in_place)) moved_ = plan.snapshot;
   if (auto status = agree(head_.heads, note_own_shards(known, safe_point), "node"); !status) return status;
   const LevelId own = head_.node.levels.of_own_shards();
@@ -57,6 +107,7 @@ Status RestoreDesk::adopt(const Plan& plan, std::uint64_t safe_point) {
     if (auto status = life_.record_parent(RunRecord::Parent::snapshot, plan.snapshot); !status) return status;
   }
   catalog_.state = plan.snapshot;
+  catalog_.of_other_ranks.reset();
   const bool moved = std::exchange(moved_, std::nullopt) == plan.snapshot;
   known.due = levels_to_rebuild(inventory, plan.snapshot, moved);
   known.rebuilt = known.due;

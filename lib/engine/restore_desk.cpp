@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 #include <string>
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace cairn {
 
@@ -36,6 +38,7 @@ Status RestoreDesk::offer() {
   if (!offer) {
     if (offer.error().code == Code::communication) return fail(offer.error());
     strike_damaged();
+    forget_brought();
     catalog_.retrieval.reset();
     refuse(offer.error());
     return {};
@@ -44,16 +47,38 @@ Status RestoreDesk::offer() {
   offer->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   fresh_offered_ = offer->fresh;
   regions_touched_ |= !offer->fresh;
+  auto shards = deal_shards();
   for (const Rank rank : head_.ranks) {
-    if (plan_) {
-      const Delivery& delivery = plan_->deliveries[rank.value];
-      offer->level = delivery.level;
-      offer->source = describe_source(head_.node.levels, delivery);
+    offer->shards = std::move(shards[rank]);
+    offer->level = LevelId::local;
+    std::set<std::string> sources;
+    for (const OfferedShard& shard : offer->shards) {
+      const Delivery& delivery = plan_->deliveries[shard.rank.value];
+      if (sources.empty()) offer->level = delivery.level;
+      sources.insert(describe_source(head_.node.levels, delivery));
     }
+    offer->source = fmt::format("{}", fmt::join(sources, "; "));
     head_.tell(rank, *offer);
   }
   head_.bell->ring(Bell::Who::ranks);
   return {};
+}
+
+// Each rank gets its own shard. Shards of another number of ranks that are on this node are dealt to its ranks evenly.
+std::map<Rank, std::vector<OfferedShard>> RestoreDesk::deal_shards() const {
+  std::map<Rank, std::vector<OfferedShard>> dealt;
+  if (!plan_) return dealt;
+  if (!plan_->of_other_ranks) {
+    for (const Rank rank : head_.ranks) dealt[rank] = {{rank, false}};
+    return dealt;
+  }
+  std::vector<OfferedShard> here;
+  for (const Delivery& delivery : plan_->deliveries) {
+    if (delivery.to.value == head_.node.me.value) here.push_back({delivery.rank, !delivery.in_place()});
+  }
+  for (std::size_t i = 0; i < here.size(); ++i)
+    dealt[head_.ranks[i * head_.ranks.size() / here.size()]].push_back(here[i]);
+  return dealt;
 }
 
 // Ranks that wait in finalize keep waiting.
@@ -66,26 +91,32 @@ void RestoreDesk::refuse(const Error& error) {
   head_.bell->ring(Bell::Who::ranks);
 }
 
-// Names every rank of this node whose shard did not lie in the node's own store.
+// Names every shard that came to this node and did not lie in the node's own store.
 void RestoreDesk::log_sources() const {
   if (!plan_) return;
-  for (const Rank rank : head_.ranks) {
-    const Delivery& delivery = plan_->deliveries[rank.value];
-    if (delivery.in_place()) continue;
-    head_.node.log.info("node {}: rank {} of version {} comes from {}", head_.node.me.value, rank.value,
+  for (const Delivery& delivery : plan_->deliveries) {
+    if (delivery.to.value != head_.node.me.value || delivery.in_place()) continue;
+    head_.node.log.info("node {}: rank {} of version {} comes from {}", head_.node.me.value, delivery.rank.value,
                         plan_->snapshot.version.value, describe_source(head_.node.levels, delivery));
   }
+}
+
+void RestoreDesk::Answers::note_damaged(const NodeContext& node, const Plan& plan, Rank rank) {
+  // Another one is not on this node.
+  if (rank.value >= plan.deliveries.size() || plan.deliveries[rank.value].to.value != node.me.value) return;
+  damaged.push_back(rank);
+  strikes.push_back(strike_at_home(node, plan, rank));
 }
 
 // What the ranks of this node say of what they were offered.
 RestoreDesk::Answers RestoreDesk::take_answers() {
   auto results = std::exchange(head_.requests.restore_results, {});
   Answers answers;
-  if (plan_) {
+  if (plan_ && !plan_->of_other_ranks) {
     // Read now: if the shard cannot be read, another source can still replace it.
     auto safe_point = read_safe_point(*plan_);
-    std::optional<Error>& error = results[head_.ranks.empty() ? Rank{} : head_.ranks.front()].error;
-    if (!safe_point && !error) error = safe_point.error();
+    const Rank first = head_.ranks.empty() ? Rank{} : head_.ranks.front();
+    if (!safe_point && !results[first].error) results[first] = {safe_point.error(), {}, {first}};
     answers.safe_point = safe_point.value_or(0);
   }
   for (const Rank rank : head_.ranks) {
@@ -96,9 +127,8 @@ RestoreDesk::Answers RestoreDesk::take_answers() {
     if (result.resized) answers.resized.emplace(rank, std::move(*result.resized));
     const std::optional<Error>& error = result.error;
     if (!error) continue;
-    if (is_of_source(error->code) && plan_) {
-      answers.damaged.push_back(rank);
-      answers.strikes.push_back(strike_at_home(head_.node, plan_->snapshot, rank));
+    if (is_of_source(error->code) && plan_ && !result.damaged.empty()) {
+      for (const Rank damaged : result.damaged) answers.note_damaged(head_.node, *plan_, damaged);
       head_.node.log.warning("rank {}: {}", rank.value, error->text());
     } else {
       answers.complaint = fail(error->in("rank " + std::to_string(rank.value)));
@@ -122,10 +152,13 @@ Status RestoreDesk::conclude() {
     if (!again) status = fail(again.error());
   }
   if (status) status = agree(head_.heads, answers.complaint, "node");
-  if (status && plan_) {
+  if (status && plan_ && plan_->of_other_ranks) {
+    status = adopt_of_other_ranks(*plan_).and_then([&] { return share_resized(answers.resized); });
+  } else if (status && plan_) {
     status = adopt(*plan_, answers.safe_point).and_then([&] { return share_resized(answers.resized); });
   } else if (status) {
     catalog_.state.reset();
+    catalog_.of_other_ranks.reset();
     status = life_.record_parent(RunRecord::Parent::fresh, {});
   }
   if (!status && status.error().code == Code::communication) return status;
@@ -153,6 +186,7 @@ Status RestoreDesk::share_resized(const std::map<Rank, Resized>& here) {
 }
 
 void RestoreDesk::close(const Status& status) {
+  forget_brought();
   plan_.reset();
   catalog_.retrieval.reset();
   fresh_offered_ = false;
@@ -163,8 +197,14 @@ void RestoreDesk::close(const Status& status) {
   RestoreDone done;
   done.last_version = seals_.last_version();
   done.resized_ranks = std::exchange(resized_ranks_, 0);
+  done.next = std::exchange(next_, {});
   if (!status) done.error = status.error();
   head_.tell_all(done);
+}
+
+// Ranks have read what was brought for them, or will not: it takes room that the next snapshot may need.
+void RestoreDesk::forget_brought() {
+  if (catalog_.retrieval && std::exchange(catalog_.retrieval->brings_aside, false)) remove_brought(head_.node);
 }
 
 // Files that were found bad during the search for a snapshot no longer count.

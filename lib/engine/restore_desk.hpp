@@ -43,16 +43,19 @@ class RestoreDesk {
   // restore_offer.cpp
   [[nodiscard]] Result<Offer> prepare_offer();
   [[nodiscard]] Result<Plan> make_plan_to_offer();
-  [[nodiscard]] Result<bool> forget_what_is_damaged(const Identity& snapshot);
+  [[nodiscard]] Result<bool> forget_what_is_damaged(const Plan& plan);
   [[nodiscard]] bool nothing_was_sealed() const;
   [[nodiscard]] Status check_nothing_unreadable();
   [[nodiscard]] Result<Offer> fresh_offer(Offer offer);
 
+  // Of the ranks of this node.
+  [[nodiscard]] std::map<Rank, std::vector<OfferedShard>> deal_shards() const;
   // What came of an offer on this node.
   struct Answers {
     std::uint64_t safe_point = 0;
-    std::vector<Rank> damaged;
+    std::vector<Rank> damaged;  // ranks of the snapshot
     std::vector<Strike> strikes;
+    void note_damaged(const NodeContext& node, const Plan& plan, Rank rank);
     Status complaint;  // of a rank, about something other than its shard
     std::map<Rank, Resized> resized;
   };
@@ -65,10 +68,14 @@ class RestoreDesk {
   [[nodiscard]] Status conclude();
   [[nodiscard]] Status share_resized(const std::map<Rank, Resized>& here);
   void close(const Status& status);
+  void forget_brought();
   void strike_damaged();
 
   // restore_adopt.cpp
+  void pass_over_newer_than(const Identity& snapshot);
   [[nodiscard]] Status adopt(const Plan& plan, std::uint64_t safe_point);
+  [[nodiscard]] Status adopt_of_other_ranks(const Plan& plan);
+  [[nodiscard]] LevelSet levels_of_next_snapshot(const Inventory& inventory, const Plan& plan) const;
   [[nodiscard]] Status note_own_shards(Known& known, std::uint64_t safe_point);
   [[nodiscard]] Result<std::uint64_t> read_safe_point(const Plan& plan) const;
   [[nodiscard]] LevelSet levels_to_rebuild(const Inventory& inventory, const Identity& snapshot, bool moved) const;
@@ -83,6 +90,7 @@ class RestoreDesk {
   bool fresh_offered_ = false;
   bool regions_touched_ = false;     // ranks were offered a snapshot in this restore
   std::uint32_t resized_ranks_ = 0;  // by this restore
+  LevelSet next_;                    // see RestoreDone, of this restore
   // A snapshot whose shards were moved, and whose redundancy is not rebuilt yet. If the restore fails in between, the
   // next one finds the shards in place, and has to rebuild the redundancy all the same.
   std::optional<Identity> moved_;

@@ -36,6 +36,7 @@ Status RestoreDesk::take_inventory(const std::optional<RollCall>& roll) {
   retrieval.not_before = not_before;
   retrieval.verify_own = head_.options.verify_own;
   retrieval.lost_nodes = failures_.lost_nodes;
+  retrieval.elastic = head_.options.elastic;
   return {};
 }
 
@@ -70,6 +71,7 @@ Result<Offer> RestoreDesk::prepare_offer() {
   offer.fresh = false;
   offer.snapshot = plan->snapshot;
   for (const LevelId level : head_.node.levels.all()) offer.ranks_from.resize(static_cast<std::size_t>(level));
+  offer.old_ranks = static_cast<std::uint32_t>(plan->deliveries.size());
   for (const Delivery& delivery : plan->deliveries) ++offer.ranks_from[static_cast<std::size_t>(delivery.level) - 1];
   for (const NodeId node : plan->lost_nodes) offer.lost_nodes.push_back(fmt::format("node {}", node.value));
   plan_ = std::move(*plan);
@@ -82,17 +84,21 @@ Result<Plan> RestoreDesk::make_plan_to_offer() {
   while (true) {
     auto plan = retrieve(head_.heads, head_.node, *catalog_.retrieval);
     if (!plan || !nothing_was_sealed()) return plan;
-    auto again = forget_what_is_damaged(plan->snapshot);
+    auto again = forget_what_is_damaged(*plan);
     if (!again) return fail(again.error());
     if (!*again) return plan;
   }
 }
 
-// Looks at the shards that this node's ranks are to read. The same on all heads.
-Result<bool> RestoreDesk::forget_what_is_damaged(const Identity& snapshot) {
-  const std::vector<Rank> damaged = catalog_.find_damaged(snapshot, catalog_.retrieval->own_shards());
+// Looks at the shards that this node's ranks are to read. What was brought aside was read when it came. The same on all
+// heads.
+Result<bool> RestoreDesk::forget_what_is_damaged(const Plan& plan) {
+  std::vector<ShardEntry> shards = catalog_.retrieval->own_shards();
+  if (plan.of_other_ranks)
+    std::erase_if(shards, [&](const ShardEntry& shard) { return !plan.deliveries[shard.rank.value].in_place(); });
+  const std::vector<Rank> damaged = catalog_.find_damaged(plan.snapshot, shards);
   std::vector<Strike> strikes;
-  for (const Rank rank : damaged) strikes.push_back(strike_at_home(head_.node, snapshot, rank));
+  for (const Rank rank : damaged) strikes.push_back(strike_at_home(head_.node, plan, rank));
   return forget_damaged(head_.heads, *catalog_.retrieval, damaged, strikes);
 }
 

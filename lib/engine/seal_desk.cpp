@@ -200,6 +200,7 @@ void SealDesk::conclude(Version version, const Sealing& sealing) {
   catalog_.retire_orphans();
   Known& known = catalog_.known[id];
   catalog_.state = id;
+  catalog_.of_other_ranks.reset();
   catalog_.hold_slot(version);
   const LevelId own = head_.node.levels.of_own_shards();
   known.complete.add(own);

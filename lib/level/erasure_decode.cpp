@@ -109,8 +109,7 @@ class Decoder {
     if (delivery.to.value == node_.me.value) {
       sink = std::make_shared<Sink>();
       sink->bytes = span->shard.bytes;
-      auto writer = node_.local->create(names::shard(node_.dir(task_.snapshot), delivery.rank), sink->bytes,
-                                        names::owner_rank(delivery.rank));
+      auto writer = node_.local->create(task_.home(node_, delivery), sink->bytes, names::owner_rank(delivery.rank));
       if (writer)
         sink->writer = std::move(*writer);
       else

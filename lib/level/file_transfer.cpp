@@ -89,7 +89,7 @@ Result<RestoreOutcome> transfer_files(Comm& heads, const NodeContext& node, cons
       outcome.arrived.push_back({entry, i, {}});
       continue;
     }
-    const FileName home = names::shard(dir, delivery.rank);
+    const FileName home = task.home(node, delivery);
     auto reader =
         std::make_shared<VolumeReader>(*node.local, std::vector<VolumeFile>{{*delivery.file(dir), entry.bytes}});
     const ReadAt read = [reader](std::uint64_t offset, std::uint64_t length, Buffer& scratch) {

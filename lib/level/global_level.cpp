@@ -179,7 +179,7 @@ Result<RestoreOutcome> GlobalLevel::restore(Comm& heads, const NodeContext& node
     if (delivery.to.value != node.me.value || next == parts->size()) continue;
     const GlobalPart& part = (*parts)[next++];
     const FileName file = names::node_file(dir, part.node);
-    const FileName home = names::shard(dir, delivery.rank);
+    const FileName home = task.home(node, delivery);
     ShardTarget target{*node.local, home};
     const auto status = checks.check(part).and_then(
         [&] { return restore_shard(*node.global, file, part.shard, target, node.between); });
@@ -189,7 +189,7 @@ Result<RestoreOutcome> GlobalLevel::restore(Comm& heads, const NodeContext& node
       return fail(status.error());
     } else {
       node.log.warning("rank {}: L4: {}", delivery.rank.value, status.error().text());
-      outcome.strikes.push_back({StoreId::global(), home.path});
+      outcome.strikes.push_back({StoreId::global(), names::shard(dir, delivery.rank).path});
     }
   }
   return outcome;

@@ -7,6 +7,10 @@
 
 namespace cairn {
 
+FileName home_of(const NodeContext& node, const Identity& snapshot, const Delivery& delivery, bool aside) {
+  return names::shard(aside && !delivery.in_place() ? names::brought() : node.dir(snapshot), delivery.rank);
+}
+
 DirName NodeContext::dir(const Identity& identity) const { return names::snapshot(identity); }
 
 std::uint64_t NodeContext::own_bytes(const NodeManifest& manifest) const {

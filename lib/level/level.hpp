@@ -63,11 +63,20 @@ struct NodeContext {
   [[nodiscard]] std::uint64_t own_bytes(const NodeManifest& manifest) const;
 };
 
+// Where a rank reads the shard that a delivery brings to this node. `aside`: it is of a snapshot of another number of
+// ranks. What is brought then does not become a part of this store's snapshot, so it lies beside it.
+[[nodiscard]] FileName home_of(const NodeContext& node, const Identity& snapshot, const Delivery& delivery, bool aside);
+
 struct RestoreTask {
   Identity snapshot;
   std::vector<Delivery> deliveries;        // of this level, the same list on all heads
   std::map<LayoutId, Layout> layouts;      // those that deliveries name
   const NodeManifest* manifest = nullptr;  // what this node holds of the snapshot; null: nothing
+  bool aside = false;                      // see home_of()
+
+  [[nodiscard]] FileName home(const NodeContext& node, const Delivery& delivery) const {
+    return home_of(node, snapshot, delivery, aside);
+  }
 };
 
 // The results of deliveries to this node, and the files found bad on this node.

@@ -88,7 +88,9 @@ struct Catalog {
   StoreContents contents;  // of this node's store, as it was read last
   Chain chain;             // as read from the global store
   std::map<Identity, Known> known;
-  std::optional<Identity> state;           // the job's state: the snapshot that was sealed or restored last
+  std::optional<Identity> state;  // the job's state: the snapshot that was sealed or restored last
+  // A snapshot of another number of ranks, which was restored, and which no snapshot of this number has replaced yet.
+  std::optional<Identity> of_other_ranks;
   std::optional<RetrieveState> retrieval;  // until the first snapshot is sealed after the inventory was taken
 
  private:

@@ -283,6 +283,8 @@ Result<StoreContents> read_store(const Store& store, NodeId me, const Log& log, 
   const Code why = mark ? Code::not_found : mark.error().code;
   contents.mark_unknown = why != Code::not_found && why != Code::corrupt && !is_others(why);
   const Sealer sealer = sealer_of(mark, job_sealer);
+  contents.has_brought = std::ranges::any_of(
+      *entries, [](const Entry& entry) { return entry.directory && entry.name == names::brought().path; });
   for (const names::SnapshotDir& listed : names::snapshots_in(*entries)) {
     contents.highest_version = std::max(contents.highest_version, listed.version);
     const DirName dir = names::directory_of(listed);

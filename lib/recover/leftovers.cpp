@@ -16,6 +16,7 @@ void warn(const Log& log, const Status& status) {
 void remove_leftovers(Store& local, const StoreContents& contents, const Log& log) {
   remove_leftovers(local, log);
   // They are retired, not removed: the next copies and parity can reuse them.
+  if (contents.has_brought) warn(log, local.remove_directory(names::brought()));
   for (const FileName& name : contents.unnamed) warn(log, local.retire(name, names::owner_head()));
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <set>
 
 #include <fmt/format.h>
@@ -24,20 +25,76 @@ LevelSet hinted_levels(const PlanRequest& request, const SnapshotSources& source
   return levels;
 }
 
-// Fills in a delivery for every rank that has a source, and returns those that have none.
+const Delivery* arrived(const PlanRequest& request, const Plan& plan, Rank rank) {
+  if (request.arrived_snapshot != plan.snapshot) return nullptr;
+  const auto it = request.arrived.find(rank);
+  return it == request.arrived.end() ? nullptr : &it->second;
+}
+
+// Chooses the nodes to which the shards of another number of ranks go. Only nodes with ranks today are chosen.
+class Homes {
+ public:
+  explicit Homes(const Layout& today) : ranks_(today.nodes), shards_(today.nodes) {
+    for (const NodeId node : today.node_of_rank) ++ranks_[node.value];
+  }
+
+  [[nodiscard]] bool has_ranks(Peer head) const { return head.value < ranks_.size() && ranks_[head.value] > 0; }
+  void take(Peer head) { ++shards_[head.value]; }
+  // With the fewest shards for each of its ranks. Requires: some node has ranks.
+  [[nodiscard]] Peer emptiest() const {
+    std::optional<std::size_t> best;
+    for (std::size_t node = 0; node < ranks_.size(); ++node) {
+      if (ranks_[node] == 0) continue;
+      if (!best || shards_[node] * ranks_[*best] < shards_[*best] * ranks_[node]) best = node;
+    }
+    return Peer{static_cast<std::uint32_t>(*best)};
+  }
+
+ private:
+  std::vector<std::uint64_t> ranks_;   // by node
+  std::vector<std::uint64_t> shards_;  // the same
+};
+
+// Fills in a delivery for each of the `ranks` of a snapshot that has a source, and returns the others. First come those
+// that lie on a node with ranks.
+std::vector<std::uint32_t> find_homes(const PlanRequest& request, SnapshotSources& sources, LevelSet levels,
+                                      std::size_t ranks, Plan& plan) {
+  constexpr Peer kNowhere{~std::uint32_t{0}};
+  Homes homes(request.today);
+  std::vector<std::optional<Delivery>> found(ranks);
+  std::vector<std::uint32_t> missing;
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    if (const Delivery* there = arrived(request, plan, Rank{rank})) {
+      found[rank] = *there;
+    } else {
+      const auto anywhere = sources.find(Rank{rank}, kNowhere, levels);
+      const auto holder = anywhere ? anywhere->holder() : std::nullopt;
+      if (!anywhere) missing.push_back(rank);
+      if (holder && homes.has_ranks(*holder)) found[rank] = sources.find(Rank{rank}, *holder, levels);
+    }
+    if (found[rank]) homes.take(found[rank]->to);
+  }
+  plan.deliveries.clear();
+  if (!missing.empty()) return missing;
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    if (!found[rank]) {
+      found[rank] = sources.find(Rank{rank}, homes.emptiest(), levels);
+      homes.take(found[rank]->to);
+    }
+    plan.deliveries.push_back(*std::move(found[rank]));
+  }
+  return {};
+}
+
+// The same for as many ranks as the job has: each shard goes to the node of its rank.
 std::vector<std::uint32_t> find_sources(const PlanRequest& request, SnapshotSources& sources, LevelSet levels,
                                         Plan& plan) {
   plan.deliveries.clear();
   std::vector<std::uint32_t> missing;
-  const bool some_arrived = request.arrived_snapshot == plan.snapshot;
   for (std::uint32_t rank = 0; rank < request.today.node_of_rank.size(); ++rank) {
-    if (some_arrived) {
-      if (const auto it = request.arrived.find(Rank{rank}); it != request.arrived.end()) {
-        plan.deliveries.push_back(it->second);
-        continue;
-      }
-    }
-    if (auto delivery = sources.find(Rank{rank}, Peer{request.today.node_of_rank[rank].value}, levels))
+    if (const Delivery* there = arrived(request, plan, Rank{rank}))
+      plan.deliveries.push_back(*there);
+    else if (auto delivery = sources.find(Rank{rank}, Peer{request.today.node_of_rank[rank].value}, levels))
       plan.deliveries.push_back(std::move(*delivery));
     else
       missing.push_back(rank);
@@ -45,33 +102,46 @@ std::vector<std::uint32_t> find_sources(const PlanRequest& request, SnapshotSour
   return missing;
 }
 
-PlanOfOne plan_of(const PlanRequest& request, SnapshotSources& sources, const Identity& snapshot) {
+// `ranks`: of the snapshot.
+PlanOfOne plan_of(const PlanRequest& request, SnapshotSources& sources, const Identity& snapshot, std::size_t ranks) {
   PlanOfOne one{{snapshot, {}, sources.lost_nodes()}, {}};
+  one.plan.of_other_ranks = ranks != request.today.node_of_rank.size();
+  const auto find = [&](LevelSet levels) {
+    return one.plan.of_other_ranks ? find_homes(request, sources, levels, ranks, one.plan)
+                                   : find_sources(request, sources, levels, one.plan);
+  };
   // A hint that proves wrong costs a second look, and nothing else.
-  const LevelSet hinted = hinted_levels(request, sources, one.plan.lost_nodes);
-  one.missing = find_sources(request, sources, hinted, one.plan);
-  if (!one.missing.empty()) one.missing = find_sources(request, sources, LevelSet::all(), one.plan);
+  one.missing = find(hinted_levels(request, sources, one.plan.lost_nodes));
+  if (!one.missing.empty()) one.missing = find(LevelSet::all());
   return one;
 }
 
 // For a snapshot of another number of ranks: those of its own ranks whose shards have no source.
-std::vector<std::uint32_t> missing_of(SnapshotSources& sources, const Layout& written) {
+std::vector<std::uint32_t> missing_of(SnapshotSources& sources, std::size_t ranks) {
   std::vector<std::uint32_t> missing;
-  for (std::uint32_t rank = 0; rank < written.node_of_rank.size(); ++rank) {
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
     if (!sources.find(Rank{rank}, Peer{0}, LevelSet::all())) missing.push_back(rank);
   }
   return missing;
 }
 
+// As many ranks as the job has today, if nothing else is known.
+std::size_t ranks_of(const PlanRequest& request, const SnapshotSources& sources, const Identity& snapshot) {
+  if (const Layout* layout = sources.layout()) return layout->node_of_rank.size();
+  const auto known = request.ranks.find(snapshot);
+  return known == request.ranks.end() ? request.today.node_of_rank.size() : known->second;
+}
+
+}  // namespace
+
 Error wrong_number_of_ranks(const Identity& snapshot, std::size_t wrote, std::size_t ranks) {
   return {Code::mismatch,
           fmt::format("version {} was written by {} ranks (0 to {}); this job has {} (0 to {})", snapshot.version.value,
                       wrote, wrote - 1, ranks, ranks - 1),
-          "start with the same number of application ranks; to give up the snapshot, start once with "
+          "start with the same number of application ranks, or set [restart] elastic = on; to give up the snapshot, "
+          "start once with "
           "CAIRN_RESTART_MODE=fresh ([restart] mode = fresh)"};
 }
-
-}  // namespace
 
 std::string PlanOfOne::missing_text() const {
   std::string text = "no source for " + ranks_text(missing);
@@ -89,7 +159,7 @@ std::string PlanOfOne::missing_text() const {
 PlanOfOne make_plan_of(const PlanRequest& request, const Identity& snapshot) {
   LayoutIndexes indexes;
   SnapshotSources sources(request.inventory, indexes, snapshot);
-  return plan_of(request, sources, snapshot);
+  return plan_of(request, sources, snapshot, request.today.node_of_rank.size());
 }
 
 Result<Plan> make_plan(const PlanRequest& request) {
@@ -101,11 +171,12 @@ Result<Plan> make_plan(const PlanRequest& request) {
     if (snapshot.incarnation < request.not_before) continue;
     SnapshotSources sources(request.inventory, indexes, snapshot);
     PlanOfOne one;
-    if (const Layout* layout = sources.layout(); layout != nullptr && layout->node_of_rank.size() != ranks) {
-      one = {{snapshot, {}, sources.lost_nodes()}, missing_of(sources, *layout)};
-      if (one.missing.empty()) return fail(wrong_number_of_ranks(snapshot, layout->node_of_rank.size(), ranks));
+    const std::size_t wrote = ranks_of(request, sources, snapshot);
+    if (wrote != ranks && !request.elastic) {
+      one = {{snapshot, {}, sources.lost_nodes()}, missing_of(sources, wrote)};
+      if (one.missing.empty()) return fail(wrong_number_of_ranks(snapshot, wrote, ranks));
     } else {
-      one = plan_of(request, sources, snapshot);
+      one = plan_of(request, sources, snapshot, wrote);
       if (one.missing.empty()) return std::move(one.plan);
     }
     ++tried;

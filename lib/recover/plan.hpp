@@ -4,6 +4,9 @@
 // It takes the newest snapshot for which every rank has a source, and for each rank the cheapest: its own node's store,
 // another node's store, decoding, the global store. Ranks may have different sources, but always the same snapshot. A
 // plan names the sources of shards independent of the nodes of ranks: a rank may have moved since.
+//
+// A snapshot may have another number of ranks than the job, if the request allows it. Then the shard of each of its
+// ranks goes to a node where the job has ranks today. That is a node that has it, or else the one with the fewest.
 #pragma once
 
 #include <cstdint>
@@ -27,12 +30,15 @@ struct PlanRequest {
   std::vector<std::uint32_t> lost_nodes;  // a hint: levels that cannot have survived their loss are tried last
   std::map<Rank, Delivery> arrived;       // already restored to their nodes' stores, of the snapshot below
   Identity arrived_snapshot;
+  bool elastic = false;                          // also snapshots of another number of ranks
+  std::map<Identity, std::uint32_t> ranks = {};  // of snapshots whose layout no node store knows, if it is known
 };
 
 struct Plan {
   Identity snapshot;
-  std::vector<Delivery> deliveries;  // by rank, those within one store included
+  std::vector<Delivery> deliveries;  // by rank of the snapshot, those within one store included
   std::vector<NodeId> lost_nodes;    // nodes of the snapshot's layout whose part no store has
+  bool of_other_ranks = false;       // the job has another number of ranks today
 };
 
 // What can be restored of one snapshot, which was written by as many ranks as the job has today, whatever other
@@ -46,7 +52,9 @@ struct PlanOfOne {
 [[nodiscard]] PlanOfOne make_plan_of(const PlanRequest& request, const Identity& snapshot);
 
 // not_found: there is no snapshot at all. unrecoverable: no snapshot is recoverable; the message names versions and
-// missing ranks. mismatch: the newest recoverable one was written by another number of ranks.
+// missing ranks. mismatch: the newest recoverable one was written by another number of ranks, which is not allowed.
 [[nodiscard]] Result<Plan> make_plan(const PlanRequest& request);
+
+[[nodiscard]] Error wrong_number_of_ranks(const Identity& snapshot, std::size_t wrote, std::size_t ranks);
 
 }  // namespace cairn

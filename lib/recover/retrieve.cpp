@@ -34,35 +34,41 @@ Result<std::shared_ptr<const SharedSnapshot>> look_at_shared(const NodeContext& 
   return there;
 }
 
-// Called before a plan takes files of a level from a shared store: whether the snapshot there is good, and of the same
-// number of ranks. If every shard comes from there, notes in the plan that all its nodes are lost.
-Result<bool> check_shared(Comm& heads, const NodeContext& node, LevelId level, Plan& plan,
+// Called before a plan takes files of a level from a shared store: whether the snapshot there is good, and of as many
+// ranks as the plan has. The state learns another number, so that the next plan has it. If every shard comes from
+// there, notes in the plan that all its nodes are lost.
+Result<bool> check_shared(Comm& heads, const NodeContext& node, LevelId level, RetrieveState& state, Plan& plan,
                           std::vector<Strike>& strikes) {
   Status status;
   std::uint32_t nodes = 0;  // 0: not good
+  std::uint32_t ranks = 0;  // not 0: other ones than in the plan
   if (heads.rank().value == 0) {
     const Level& strategy = node.levels.at(level);
-    const auto there = look_at_shared(node, strategy, plan.snapshot);
-    const std::size_t ranks = there ? (*there)->shards().size() : 0;
+    auto there = look_at_shared(node, strategy, plan.snapshot);
+    const std::size_t wrote = there ? (*there)->shards().size() : 0;
+    const bool fits = wrote == plan.deliveries.size();
+    if (there && !fits && (plan.of_other_ranks || state.ranks.contains(plan.snapshot)))
+      there = fail(Code::corrupt, "a manifest has another number of ranks than the snapshot in node stores");
     if (!there) {
       node.log.warning("{}", there.error().text());
       strikes.push_back({*strategy.traits().shared_store, names::manifest(node.dir(plan.snapshot)).path});
-    } else if (ranks != node.layout.node_of_rank.size()) {
-      status = fail(Code::mismatch,
-                    fmt::format("version {} was written by {} ranks (0 to {}); this job has {} (0 to {})",
-                                plan.snapshot.version.value, ranks, ranks - 1, node.layout.node_of_rank.size(),
-                                node.layout.node_of_rank.size() - 1),
-                    "start with the same number of application ranks; to give up the snapshot, start once with "
-                    "CAIRN_RESTART_MODE=fresh ([restart] mode = fresh)");
+    } else if (!fits && !state.elastic) {
+      status = fail(wrong_number_of_ranks(plan.snapshot, wrote, node.layout.node_of_rank.size()));
+    } else if (!fits) {
+      ranks = static_cast<std::uint32_t>(wrote);
     } else {
       nodes = (*there)->layout().nodes;
     }
   }
   ByteWriter found;
   found.put(nodes);
+  found.put(ranks);
   auto shared = share(heads, status ? Result<Buffer>(found.take()) : fail(status.error()), Peer{0}, "node");
   if (!shared) return fail(shared.error());
-  nodes = ByteReader(*shared).get<std::uint32_t>();
+  ByteReader in(*shared);
+  nodes = in.get<std::uint32_t>();
+  ranks = in.get<std::uint32_t>();
+  if (ranks > 0) state.ranks[plan.snapshot] = ranks;
   const auto from_all = [](const Delivery& delivery) { return std::holds_alternative<SharedShard>(delivery.source); };
   if (plan.lost_nodes.empty() && std::ranges::all_of(plan.deliveries, from_all)) {
     for (std::uint32_t lost = 0; lost < nodes; ++lost) plan.lost_nodes.push_back(NodeId{lost});
@@ -85,7 +91,7 @@ Status verify(const NodeContext& node, const RestoreTask& task, const RestoreOut
   if (arrival.compared) return {};
   const auto span = node.trace.span("verify", task.snapshot.version.value, all ? arrival.shard.bytes : 0);
   const Delivery& delivery = task.deliveries[arrival.delivery];
-  const FileName home = names::shard(node.dir(task.snapshot), delivery.rank);
+  const FileName home = task.home(node, delivery);
   Status status;
   if (all) {
     const auto shard = arrival.file ? Shard::open(arrival.file->read_back(), home) : Shard::open(*node.local, home);
@@ -127,7 +133,7 @@ Status take_in(const NodeContext& node, const RestoreTask& task, const RestoreOu
       state.entries[delivery.rank] = arrival.shard;
     } else if (good.error().code == Code::io || good.error().code == Code::not_found) {
       // A read error here does not mean that the source is bad. The file is brought again.
-      unread.push_back(strike_at_home(node, task.snapshot, delivery.rank));
+      unread.push_back({StoreId::node(node.me.value), task.home(node, delivery).path});
     } else {
       wrong.push_back(arrival.delivery);
       if (good.error().code == Code::corrupt) damaged.push_back(arrival.delivery);
@@ -173,7 +179,8 @@ Status share_arrivals(Comm& heads, const NodeContext& node, const Plan& plan, Re
 Status execute(Comm& heads, const NodeContext& node, RetrieveState& state, const Plan& plan,
                std::vector<Strike>& strikes) {
   for (const LevelId level : node.levels.all()) {
-    RestoreTask task{plan.snapshot, {}, state.inventory.layouts, manifest_of(state, plan.snapshot)};
+    RestoreTask task{
+        plan.snapshot, {}, state.inventory.layouts, manifest_of(state, plan.snapshot), plan.of_other_ranks};
     for (const Delivery& delivery : plan.deliveries) {
       if (delivery.level == level && !state.arrived.contains(delivery.rank)) task.deliveries.push_back(delivery);
     }
@@ -211,22 +218,26 @@ bool is_worth_another_round(RetrieveState& state, bool news) {
 Result<Plan> retrieve(Comm& heads, const NodeContext& node, RetrieveState& state) {
   while (true) {
     auto span = node.trace.span("plan");
-    auto plan =
-        make_plan({state.inventory, node.layout, state.not_before, state.lost_nodes, state.arrived, state.snapshot});
+    auto plan = make_plan({state.inventory, node.layout, state.not_before, state.lost_nodes, state.arrived,
+                           state.snapshot, state.elastic, state.ranks});
     span.end();
     if (!plan) return plan;
     if (plan->snapshot != state.snapshot) {
       state.snapshot = plan->snapshot;
       state.arrived.clear();
       state.entries.clear();
+      state.brings_aside = false;
     }
+    if (plan->of_other_ranks && !std::exchange(state.brings_aside, true)) remove_brought(node);
     std::vector<Strike> strikes;
     bool ready = true;
+    const std::size_t numbers_known = state.ranks.size();
     for (const LevelId level : shared_levels(*plan, node.levels)) {
-      const auto checked = check_shared(heads, node, level, *plan, strikes);
+      const auto checked = check_shared(heads, node, level, state, *plan, strikes);
       if (!checked) return fail(checked.error());
       ready = ready && *checked;
     }
+    if (state.ranks.size() > numbers_known) continue;
     if (heads.rank().value == 0) node.log.debug("the heads restore {}", node.name_of(plan->snapshot));
     const auto sent = node.symptoms != nullptr ? sent_files(node, state, *plan) : std::vector<Delivery>{};
     const auto struck_before = sent.empty() ? std::set<Strike>{} : state.inventory.strikes;
@@ -279,8 +290,17 @@ Result<bool> forget_damaged(Comm& heads, RetrieveState& state, const std::vector
   return any;
 }
 
-Strike strike_at_home(const NodeContext& node, const Identity& snapshot, Rank rank) {
-  return {StoreId::node(node.me.value), names::shard(node.dir(snapshot), rank).path};
+FileName home_of(const NodeContext& node, const Plan& plan, Rank rank) {
+  return home_of(node, plan.snapshot, plan.deliveries[rank.value], plan.of_other_ranks);
+}
+
+Strike strike_at_home(const NodeContext& node, const Plan& plan, Rank rank) {
+  return {StoreId::node(node.me.value), home_of(node, plan, rank).path};
+}
+
+void remove_brought(const NodeContext& node) {
+  if (auto status = node.local->remove_directory(names::brought()); !status)
+    node.log.warning("{}", status.error().text());
 }
 
 std::string describe_source(const Levels& levels, const Delivery& delivery) {

@@ -1,4 +1,5 @@
-// Brings the newest recoverable snapshot to the stores of its ranks' nodes. Plans, lets the levels execute the plan,
+// Brings the newest recoverable snapshot to the stores of its ranks' nodes, or, if the job has another number of ranks,
+// to the nodes that the plan chooses. Plans, lets the levels execute the plan,
 // verifies the files that arrived, strikes bad files, and plans again until all shards are there. Collective among
 // heads.
 #pragma once
@@ -27,8 +28,11 @@ struct RetrieveState {
   std::vector<std::uint32_t> lost_nodes;  // a hint, see FailureTopology
   std::map<Rank, Delivery> arrived;       // of the snapshot below; the same on all heads
   Identity snapshot;
-  std::map<Rank, ShardEntry> entries;     // of ranks of this node that have arrived
+  std::map<Rank, ShardEntry> entries;     // of shards that have arrived at this node
   std::uint32_t rounds_without_news = 0;  // rounds that left shards to bring, but struck no new file; same on all heads
+  bool elastic = false;                   // see PlanRequest, also for `ranks`
+  std::map<Identity, std::uint32_t> ranks = {};
+  bool brings_aside = false;  // into names::brought(), which was emptied for it
 
   [[nodiscard]] std::vector<ShardEntry> own_shards() const;
 };
@@ -41,8 +45,12 @@ struct RetrieveState {
 [[nodiscard]] Result<bool> forget_damaged(Comm& heads, RetrieveState& state, const std::vector<Rank>& damaged,
                                           const std::vector<Strike>& strikes);
 
-// Strikes a rank's shard in this node's store, where its rank reads it.
-[[nodiscard]] Strike strike_at_home(const NodeContext& node, const Identity& snapshot, Rank rank);
+// Where it is read in this node's store. Requires: it goes to this node.
+[[nodiscard]] FileName home_of(const NodeContext& node, const Plan& plan, Rank rank);
+// Strikes that file.
+[[nodiscard]] Strike strike_at_home(const NodeContext& node, const Plan& plan, Rank rank);
+// Removes what lies there beside the snapshot, if anything does.
+void remove_brought(const NodeContext& node);
 
 // Where a rank's shard came from, for a person: "L2, copy on node 2".
 [[nodiscard]] std::string describe_source(const Levels& levels, const Delivery& delivery);

@@ -43,6 +43,7 @@ LevelSet Schedule::due_by_time(std::chrono::microseconds now) {
 }
 
 LevelSet Schedule::with_first(LevelSet due) {
+  due.add(std::exchange(required_, {}));
   if (!due.empty()) due.add(std::exchange(first_, {}));
   return due;
 }

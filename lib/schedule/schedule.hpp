@@ -28,8 +28,11 @@ class Schedule {
   // interval after `now`, counted from the start. A level that is late by several intervals is due once.
   [[nodiscard]] LevelSet due_by_time(std::chrono::microseconds now);
 
-  // What is due at a call, and with the first snapshot of a fresh start also the lowest level above L1 that is on,
-  // unless it counts calls: until then, the loss of a node would lose everything.
+  // The next call takes a snapshot for these levels, whatever else is due.
+  void require_next(LevelSet levels) { required_ = levels; }
+
+  // What is due at a call, with what is required, and with the first snapshot of a fresh start also the lowest level
+  // above L1 that is on, unless it counts calls: until then, the loss of a node would lose everything.
   [[nodiscard]] LevelSet with_first(LevelSet due);
 
   // Whether there are levels in time, and so a clock to agree on.
@@ -45,7 +48,8 @@ class Schedule {
     std::chrono::microseconds interval;
     std::chrono::microseconds next;
   };
-  LevelSet first_;  // empty once it is due
+  LevelSet first_;     // empty once it is due
+  LevelSet required_;  // by the next call
   std::uint64_t start_call_;
   std::chrono::microseconds start_;
   std::vector<Counted> counted_;

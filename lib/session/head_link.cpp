@@ -67,6 +67,13 @@ Result<bool> HeadLink::wait_until(const std::function<bool()>& done, const Wait&
   }
 }
 
+bool HeadLink::work() {
+  if (!poll()) return false;
+  if (!drive_) return false;
+  const auto worked = drive_();
+  return worked && *worked;
+}
+
 // If the engine runs in this thread, waiting does the head's work.
 Status HeadLink::rest(const Wait& wait, std::uint32_t rings) {
   if (drive_) {

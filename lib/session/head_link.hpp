@@ -53,6 +53,10 @@ class HeadLink {
   // wait to the head, which finds out which ranks are missing (engine/inquiry).
   [[nodiscard]] Result<bool> wait_until(const std::function<bool()>& done, const Wait& wait);
 
+  // Does in a wait of another kind what wait_until() does meanwhile. Returns whether it did any work for the head.
+  // Errors are left for the next call.
+  bool work();
+
   // What the head has reported so far.
   [[nodiscard]] Version reached(LevelId level) const { return reached_[static_cast<std::size_t>(level)]; }
   [[nodiscard]] std::uint32_t outstanding() const { return static_cast<std::uint32_t>(sealed_.size()); }

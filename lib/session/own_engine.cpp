@@ -35,6 +35,7 @@ EngineOptions engine_options(const Config& config, const Topology& topology, Nod
   options.finished_at_end = config.restart.at_end == Config::Restart::AtEnd::finished;
   options.verify_own = config.restart.verify == Config::Restart::Verify::sha256 || !config.integrity.key_file.empty();
   options.log_storage_errors = config.job.on_storage_error == Config::Job::OnStorageError::continue_;
+  options.elastic = config.restart.elastic;
   options.level_by_level = !config.restart.use_failure_topology;
   options.localize = {.on = config.localize.on,
                       .fanout = config.localize.fanout,

@@ -73,7 +73,7 @@ std::string sentence(const std::vector<std::pair<std::string_view, std::vector<s
 std::string hint_for(const std::vector<std::string>& fixed, const std::vector<std::string>& moved) {
   if (!fixed.empty()) return "start the job with the problem size of the snapshot";
   if (!moved.empty())
-    return "restore() moves no elements between ranks: cut the array as in the snapshot, or protect it without a place";
+    return "cut the array as in the snapshot, set [restart] elastic = on, or protect the array without a place";
   return "protect the same names with the same types and shapes as in the snapshot";
 }
 
@@ -305,6 +305,58 @@ Status Regions::restore(const ShardFile& file, const std::string& only) {
     targets.push_back({position, MutableBytes(data, stored.size_bytes())});
   }
   return shard->read(targets);
+}
+
+reshape::Share Regions::Region::share() const {
+  if (!info.global_shape.empty()) return reshape::Block{info.global_shape, info.global_offset, {}, {}, {}};
+  if (const auto* part = std::get_if<SequencePart>(&kind))
+    return reshape::Sequence{.part = reshape::Sequence::Part{part->first, part->count}};
+  if (const auto* other = std::get_if<Like>(&kind)) return reshape::Sequence{.like = other->region};
+  if (const auto* one = std::get_if<OfRank>(&kind)) return reshape::OfRank{Rank{one->rank}};
+  if (std::holds_alternative<Sequence>(kind)) return reshape::Sequence{};
+  if (std::holds_alternative<Same>(kind)) return reshape::Same{};
+  return reshape::Unsaid{};
+}
+
+// A container without elements has not been given a size yet.
+bool Regions::Region::is_of_others(const RegionInfo& stored, Rank self) const {
+  if (has_place_other_than(stored) || std::holds_alternative<SequencePart>(kind)) return true;
+  if (const auto* one = std::get_if<OfRank>(&kind)) return one->rank != self.value;
+  const bool is_part =
+      !info.global_shape.empty() || std::holds_alternative<Sequence>(kind) || std::holds_alternative<Like>(kind);
+  const bool keeps_size = !resize || fixed_size || (!info.global_shape.empty() && info.shape.front() > 0);
+  return is_part && keeps_size && info.shape != stored.shape;
+}
+
+bool Regions::need_exchange(const Shard& shard, Rank self) {
+  return std::ranges::any_of(regions_, [&](Region& region) {
+    region.look();
+    const auto found = shard.find(region.info.name);
+    return found && region.is_of_others(shard.regions()[*found].info, self);
+  });
+}
+
+Result<std::vector<reshape::Wanted>> Regions::wanted() {
+  if (auto now = plan(); !now) return fail(now.error());
+  std::vector<reshape::Wanted> wanted;
+  for (Region& region : regions_) {
+    reshape::Wanted& one = wanted.emplace_back();
+    one.info = region.info;
+    one.share = region.share();
+    // A part of a global array keeps its size, which says how large the part is.
+    if (region.resize && !region.fixed_size && region.info.global_shape.empty()) {
+      one.memory = [&region](std::uint64_t steps) {
+        region.resize(steps * region.row_elements());
+        region.look();
+        return MutableBytes(static_cast<std::byte*>(region.data()), region.info.size_bytes());
+      };
+      continue;
+    }
+    auto* data = static_cast<std::byte*>(region.data());
+    if (data == nullptr && region.info.size_bytes() > 0) return fail(null_pointer(region.info));
+    one.memory = MutableBytes(data, region.info.size_bytes());
+  }
+  return wanted;
 }
 
 std::vector<std::uint64_t> Regions::container_sizes() const {

@@ -17,6 +17,7 @@
 #include "format/region.hpp"
 #include "format/shard.hpp"
 #include "format/shard_plan.hpp"
+#include "reshape/share.hpp"
 
 namespace cairn {
 
@@ -44,6 +45,12 @@ class Regions {
   // Refuses names and types that do not match, naming what differs, before it touches anything.
   [[nodiscard]] Status restore(const ShardFile& shard, const std::string& only);
 
+  // What the ranks exchange, if they restore a snapshot of other ranks or parts of arrays. Refers to this object and to
+  // the application's memory.
+  [[nodiscard]] Result<std::vector<reshape::Wanted>> wanted();
+  // Whether this rank's regions are other elements than those in its own shard. `self`: the rank.
+  [[nodiscard]] bool need_exchange(const Shard& shard, Rank self);
+
   // The elements of each region, in the order of protection; 0 for all but containers.
   [[nodiscard]] std::vector<std::uint64_t> container_sizes() const;
   // Containers that had elements then and have another number now. The regions are the same as then.
@@ -66,6 +73,8 @@ class Regions {
     [[nodiscard]] bool has_fixed_size_other_than(const RegionInfo& stored) const;  // of one that fits
     // Of one that fits, if both say where they lie in a global array.
     [[nodiscard]] bool has_place_other_than(const RegionInfo& stored) const;
+    [[nodiscard]] bool is_of_others(const RegionInfo& stored, Rank self) const;
+    [[nodiscard]] reshape::Share share() const;
   };
   [[nodiscard]] static Region region_of(const std::string& name, detail::RegionAccess access);
 

@@ -32,6 +32,8 @@
 
 namespace cairn {
 
+class OfferedShards;
+
 class SessionImpl {
  public:
   // Collective over the world. A dedicated head serves its node inside this call and gets nothing.
@@ -182,16 +184,42 @@ class SessionImpl {
   void recompute_with_helpers();  // session_help.cpp
 
   // session_restore.cpp
+  enum class Restores { all, replacements };
+  [[nodiscard]] RestoreResult refused(const Error& error) const;
+  // What a restore has come to on this rank.
+  struct Taken {
+    std::uint64_t calls;     // of snapshot(), that the job has made at that safe point
+    bool exchanged = false;  // the ranks have exchanged regions
+  };
   [[nodiscard]] RestoreResult answer_to(const Offer& offer, const std::string& only,
-                                        const std::vector<std::uint64_t>& sizes, std::uint64_t& calls);
-  [[nodiscard]] Result<Offer> settle_offer(const std::function<RestoreResult(const Offer&)>& answer);
-  [[nodiscard]] Result<ShardFile> open_offered(const Offer& offer) const;
+                                        const std::vector<std::uint64_t>& sizes, Taken& taken);
+  [[nodiscard]] Result<Offer> settle_offer(const std::function<RestoreResult(const Offer&)>& answer, Restores who);
+  [[nodiscard]] bool may_exchange(const Offer& offer) const;
+  [[nodiscard]] Result<ShardFile> open_own(const Offer& offer) const;
   [[nodiscard]] Result<std::map<std::string, std::uint64_t>> look_at(const Offer& offer);
   [[nodiscard]] Result<std::uint64_t> take_offer(const Offer& offer, const std::string& only);
   void accept(const Offer& offer);
   // Of what all ranks restore together; nothing for a fresh start.
   [[nodiscard]] static std::optional<LevelId> highest_needed(const Offer& offer);
   void warm_up_slots();
+
+  // session_elastic.cpp
+  enum class OfferCall { restore = 1, restore_one, stored };
+  struct Exchange {
+    enum class Way {
+      own_shards,  // each rank reads its own shard
+      exchange,
+      again,  // shards are damaged: the heads offer the snapshot again
+    } way;
+    std::uint64_t safe_point;
+  };
+  // Finds out what to do with what was offered, the same on all ranks. An error: on all, too. Collective among them.
+  [[nodiscard]] Result<Exchange> prepare_exchange(const Offer& offer, OfferedShards& shards, OfferCall call);
+  [[nodiscard]] std::optional<RestoreResult> exchange_offered(const Offer& offer, const std::string& only,
+                                                              std::uint64_t& calls);
+  // An answer of stored(); nothing: each rank looks at its own shard.
+  [[nodiscard]] std::optional<RestoreResult> look_for_exchange(const Offer& offer);
+  [[nodiscard]] Status move_regions(const Offer& offer, OfferedShards& shards);
 
   [[nodiscard]] HeadLink& link() { return *connection_->link; }
   [[nodiscard]] const HeadLink& link() const { return *connection_->link; }

@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "format/shard.hpp"
+#include "session/offered_shards.hpp"
 #include "session/session_impl.hpp"
 #include "store/names.hpp"
 
@@ -19,6 +20,7 @@ RestoreReport report_of(const Offer& offer) {
   if (offer.fresh) return report;
   report.incarnation = offer.snapshot.incarnation.value;
   report.version = offer.snapshot.version.value;
+  report.old_ranks = offer.old_ranks;
   std::copy_n(offer.ranks_from.begin(), std::min(offer.ranks_from.size(), report.ranks_from.size()),
               report.ranks_from.begin());
   report.my_level = offer.level;
@@ -27,8 +29,8 @@ RestoreReport report_of(const Offer& offer) {
   return report;
 }
 
-// For a person, of the whole job.
-std::string text_of(const Offer& offer) {
+// For a person, of the whole job of so many ranks.
+std::string text_of(const Offer& offer, std::uint32_t size) {
   std::string lost = fmt::format("{}", fmt::join(offer.lost_nodes, ", "));
   if (!lost.empty()) lost += offer.lost_nodes.size() == 1 ? " is lost; " : " are lost; ";
   std::string from;
@@ -37,7 +39,10 @@ std::string text_of(const Offer& offer) {
     if (ranks > 0)
       from += fmt::format("{}{} {} from L{}", from.empty() ? "" : ", ", ranks, ranks == 1 ? "rank" : "ranks", i + 1);
   }
-  return fmt::format("{}version {} restored: {}, {:.2f} s", lost, offer.snapshot.version.value, from, offer.seconds);
+  const std::string number = offer.old_ranks == size ? "" : fmt::format(" of {} ranks", offer.old_ranks);
+  const std::string on = offer.old_ranks == size ? "" : fmt::format(" on {}", size);
+  return fmt::format("{}version {}{} restored{}: {}, {:.2f} s", lost, offer.snapshot.version.value, number, on, from,
+                     offer.seconds);
 }
 
 }  // namespace
@@ -55,21 +60,26 @@ Result<RestoreReport> SessionImpl::restore(const std::string& only) {
   const auto sizes = app.regions.container_sizes();
   app.calls = app.whole_calls();
   app.decided.reset();
-  std::uint64_t calls = app.calls;  // after the restore, if it goes well on all ranks
-  const auto accepted = settle_offer([&](const Offer& offer) { return answer_to(offer, only, sizes, calls); });
+  Taken taken{.calls = app.calls};  // by the restore, if it goes well on all ranks
+  const auto accepted =
+      settle_offer([&](const Offer& offer) { return answer_to(offer, only, sizes, taken); }, Restores::all);
   if (!accepted) return fail(accepted.error());
   // The application has corrected what an earlier try reported.
   if (app.undefined) leave_mark(CompletionMark::Kind::opened);
   app.undefined.reset();
   app.restored = true;
-  app.calls = calls;
+  app.calls = taken.calls;
   accept(*accepted);
   if (app.journal) {
     if (!only.empty()) obstruct(fmt::format("restores region {} alone", only), replay::Journal::Until::end);
-    if (auto status = start_journal(calls); !status) return fail(status.error());
+    if (auto status = start_journal(taken.calls); !status) return fail(status.error());
+    // A replacement would need the others to restore its regions.
+    if (taken.exchanged) obstruct("has exchanged regions in restore()", replay::Journal::Until::next_snapshot);
   }
   app.report.resized = app.regions.resized_since(sizes);
   app.report.resized_ranks = link().restore_done->resized_ranks;
+  if (app.auto_levels && accepted->old_ranks != size() && !accepted->fresh)
+    app.auto_levels = AutoLevels::make(setting_.config, connection_->life.usable, connection_->life.incarnation, {});
   if (app.auto_levels) app.auto_levels->restored(highest_needed(*accepted), setting_.clock() - start);
   warm_up_slots();
   span.set_version(Version{app.report.version});
@@ -87,11 +97,15 @@ Result<std::optional<std::uint64_t>> SessionImpl::stored(const std::string& name
     obstruct("calls stored()", replay::Journal::Until::end);
     auto span = connection_->trace.span("look");
     std::map<std::string, std::uint64_t> found;
-    const auto accepted = settle_offer([&](const Offer& offer) {
+    const auto look = [&](const Offer& offer) {
+      if (may_exchange(offer)) {
+        if (auto refused = look_for_exchange(offer)) return *std::move(refused);
+      }
       const auto seen = look_at(offer);
       found = seen.value_or(std::map<std::string, std::uint64_t>{});
-      return seen ? RestoreResult{} : RestoreResult{.error = seen.error(), .resized = {}};
-    });
+      return seen ? RestoreResult{} : refused(seen.error());
+    };
+    const auto accepted = settle_offer(look, Restores::all);
     if (!accepted) return fail(accepted.error());
     app.stored = std::move(found);
   }
@@ -102,7 +116,7 @@ Result<std::optional<std::uint64_t>> SessionImpl::stored(const std::string& name
 
 // The heads offer a snapshot as often as a rank's `answer` is that its shard cannot be read. Returns the one that all
 // have read. Collective among the ranks.
-Result<Offer> SessionImpl::settle_offer(const std::function<RestoreResult(const Offer&)>& answer) {
+Result<Offer> SessionImpl::settle_offer(const std::function<RestoreResult(const Offer&)>& answer, Restores who) {
   Application& app = application_;
   HeadLink& head = link();
   head.offer.reset();
@@ -114,6 +128,7 @@ Result<Offer> SessionImpl::settle_offer(const std::function<RestoreResult(const 
     return head.offer || head.restore_done;
   };
   std::optional<Offer> accepted;
+  const auto closed = [&] { return closing.go_on(); };
   while (true) {
     auto waiting = connection_->trace.span("wait for head");
     auto heard = head.wait_until(answered, {"restore()"});
@@ -122,6 +137,11 @@ Result<Offer> SessionImpl::settle_offer(const std::function<RestoreResult(const 
     if (!head.offer) break;
     accepted = std::move(*head.offer);
     head.offer.reset();
+    if (who == Restores::all && may_exchange(*accepted)) {
+      // Two collectives of the ranks must not be under way at once.
+      auto done = head.wait_until(closed, {.call = "restore()", .woken_by = HeadLink::WokenBy::nobody});
+      if (!done) return fail(done.error());
+    }
     if (auto status = head.send(answer(*accepted)); !status) return fail(status.error());
   }
   // Ranks may have used different numbers, if one of them left out a snapshot.
@@ -129,7 +149,6 @@ Result<Offer> SessionImpl::settle_offer(const std::function<RestoreResult(const 
   const std::optional<Error>& error = head.restore_done->error;
   // Otherwise some are in finalize, or have left.
   const bool all_are_here = !error || (error->code != Code::invalid_argument && !head.left);
-  const auto closed = [&] { return closing.go_on(); };
   if (all_are_here) {
     auto done = head.wait_until(closed, {.call = "restore()", .woken_by = HeadLink::WokenBy::nobody});
     if (!done) return fail(done.error());
@@ -152,28 +171,39 @@ void SessionImpl::warm_up_slots() {
   connection_->warmer.run(connection_->free_slots(), kDelay);
 }
 
-// `sizes`: of the containers before the restore. `calls`: see take_offer(); stays as it is if that fails.
+// A replacement restores alone.
+bool SessionImpl::may_exchange(const Offer& offer) const {
+  return !offer.fresh && setting_.config.restart.elastic && !application_.replaces;
+}
+
+// `sizes`: of the containers before the restore. `taken` stays as it is if that fails.
 RestoreResult SessionImpl::answer_to(const Offer& offer, const std::string& only,
-                                     const std::vector<std::uint64_t>& sizes, std::uint64_t& calls) {
-  const auto taken = take_offer(offer, only);
-  if (!taken) return {.error = taken.error(), .resized = {}};
-  calls = *taken;
+                                     const std::vector<std::uint64_t>& sizes, Taken& taken) {
+  auto exchanged = may_exchange(offer) ? exchange_offered(offer, only, taken.calls) : std::nullopt;
+  taken.exchanged = exchanged.has_value();
+  if (exchanged && exchanged->error) return *std::move(exchanged);
+  if (!exchanged) {
+    const auto calls = take_offer(offer, only);
+    if (!calls) return refused(calls.error());
+    taken.calls = *calls;
+  }
   const auto resized = application_.regions.resized_since(sizes);
   if (resized.empty()) return {};
   const ResizedRegion& first = resized.front();
   const auto more = static_cast<std::uint32_t>(resized.size() - 1);
-  return {.error = {}, .resized = Resized{first.name, first.elements_before, first.elements_now, more}};
+  return {{}, Resized{first.name, first.elements_before, first.elements_now, more}, {}};
+}
+
+// If it was this rank's shard that could not be read, the heads find another source of it.
+RestoreResult SessionImpl::refused(const Error& error) const {
+  RestoreResult result{error, {}, {}};
+  if (is_of_source(error.code)) result.damaged.push_back(connection_->rank());
+  return result;
 }
 
 // This rank's shard, which the heads have brought to its node's store.
-Result<ShardFile> SessionImpl::open_offered(const Offer& offer) const {
-  const FileName name = names::shard(names::snapshot(offer.snapshot), connection_->rank());
-  auto shard = ShardFile::open(*connection_->local, name);
-  if (!shard) return shard;
-  const ShardHeader& header = shard->header();
-  if (header.identity != offer.snapshot || header.rank != connection_->rank())
-    return fail(Code::corrupt, name.path + " is of another snapshot or rank");
-  return shard;
+Result<ShardFile> SessionImpl::open_own(const Offer& offer) const {
+  return open_offered(*connection_->local, offer, {connection_->rank(), false});
 }
 
 // How many elements each region of the shard has. The shard is checked as a whole, as restore() would.
@@ -181,7 +211,7 @@ Result<std::map<std::string, std::uint64_t>> SessionImpl::look_at(const Offer& o
   std::map<std::string, std::uint64_t> elements;
   if (offer.fresh) return elements;
   auto span = connection_->trace.span("read", offer.snapshot.version.value);
-  auto file = open_offered(offer);
+  auto file = open_own(offer);
   if (!file) return fail(file.error());
   auto shard = Shard::of(std::move(*file));
   if (!shard) return fail(shard.error());
@@ -195,7 +225,7 @@ Result<std::map<std::string, std::uint64_t>> SessionImpl::look_at(const Offer& o
 Result<std::uint64_t> SessionImpl::take_offer(const Offer& offer, const std::string& only) {
   if (offer.fresh) return application_.calls;
   auto span = connection_->trace.span("read", offer.snapshot.version.value);
-  auto shard = open_offered(offer);
+  auto shard = open_own(offer);
   if (!shard) return fail(shard.error());
   const ShardHeader& header = shard->header();
   span.set_bytes(header.data_bytes);
@@ -222,8 +252,9 @@ void SessionImpl::accept(const Offer& offer) {
   application_.report = report_of(offer);
   if (offer.fresh) return;
   application_.schedule = Schedule(setting_.config.levels, connection_->life.usable, application_.calls);
+  application_.schedule.require_next(link().restore_done->next);
   if (connection_->pulse) connection_->pulse.emplace(ranks(), setting_.clock);
-  if (connection_->rank().value == 0) setting_.log.info("{}", text_of(offer));
+  if (connection_->rank().value == 0) setting_.log.info("{}", text_of(offer, size()));
 }
 
 }  // namespace cairn

@@ -213,14 +213,16 @@ Result<std::vector<replay::Repeated>> SessionImpl::restore_lost() {
   Application& app = application_;
   std::uint64_t epoch = app.calls;
   const auto start = setting_.clock();
-  const auto accepted = settle_offer([&](const Offer& offer) -> RestoreResult {
-    epoch = 0;
-    if (offer.fresh) return {};
-    const auto shard = open_offered(offer);
-    if (!shard) return {.error = shard.error(), .resized = {}};
-    epoch = shard->header().safe_point;
-    return {};
-  });
+  const auto accepted = settle_offer(
+      [&](const Offer& offer) -> RestoreResult {
+        epoch = 0;
+        if (offer.fresh) return {};
+        const auto shard = open_own(offer);
+        if (!shard) return refused(shard.error());
+        epoch = shard->header().safe_point;
+        return {};
+      },
+      Restores::replacements);
   if (!accepted) return fail(accepted.error());
   app.report.version = accepted->fresh ? 0 : accepted->snapshot.version.value;
   auto again = settle_messages(epoch);

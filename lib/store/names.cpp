@@ -133,6 +133,8 @@ std::optional<RunRecordName> parse_run_record(std::string_view name) {
 
 FileName token() { return FileName{"token"}; }
 FileName chain_mark() { return FileName{"chain.json"}; }
+DirName brought() { return DirName{"brought"}; }
+
 DirName calls() { return DirName{"calls"}; }
 FileName calls(Rank rank) { return inside(calls(), fmt::format("rank{:06}.calls", rank.value)); }
 

@@ -14,6 +14,7 @@
 //   health-00000003.json                    global store only: the same, of one run that could not read health.json
 //   watch.json                              global store only: that heads look after the run, and when they last did
 //   suspicion-<16 hex digits>.json         global store only: what somebody reports, until a head takes it
+//   brought/rank000007.shard                node stores only: a shard of another number of ranks, during a restore
 //   symptoms.json                           node stores only: symptoms that wait for the next life
 //   token                                   node stores only: while a session opens
 #pragma once
@@ -46,6 +47,10 @@ struct SnapshotDir {
 [[nodiscard]] DirName directory_of(const SnapshotDir& dir);
 // Those in a listing of a store's top level, in its order, what is being written included.
 [[nodiscard]] std::vector<SnapshotDir> snapshots_in(const std::vector<Entry>& entries);
+
+// Shards of a snapshot of another number of ranks that a restore has brought here. They have no manifest, and count for
+// nothing after it.
+[[nodiscard]] DirName brought();
 
 [[nodiscard]] FileName shard(const DirName& dir, Rank rank);
 [[nodiscard]] std::optional<Rank> parse_shard(std::string_view name);

@@ -1,4 +1,10 @@
 // The planner by itself: which snapshot it chooses, what it refuses, and what it never mixes.
+#include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "recover/plan.hpp"
@@ -124,6 +130,79 @@ TEST(Plan, sources_shards_wherever_their_ranks_have_moved) {
   EXPECT_EQ(made->deliveries[1].to, Peer{1});
   EXPECT_EQ(made->deliveries[1].holder(), Peer{1});
   EXPECT_EQ(made->deliveries[1].level, LevelId::partner);
+}
+
+// Plans of a snapshot of other ranks than those of `today`.
+Result<Plan> elastic_plan(const Inventory& inventory, const Layout& today,
+                          std::map<Identity, std::uint32_t> ranks = {}) {
+  return make_plan({inventory, today, {}, {}, {}, {}, true, std::move(ranks)});
+}
+
+// The heads to which the shards go, by rank of the snapshot.
+std::vector<std::uint32_t> homes_in(const Plan& plan) {
+  std::vector<std::uint32_t> homes;
+  for (const Delivery& delivery : plan.deliveries) homes.push_back(delivery.to.value);
+  return homes;
+}
+
+using testing::ElementsAre;
+
+TEST(PlanOfOtherRanks, is_refused_unless_it_is_wanted) {
+  const Layout old = two_ranks_a_node(2);
+  const Layout today = layout_of_ranks({1, 1});
+  Inventory inventory = empty_inventory(old);
+  for (std::uint32_t node = 0; node < 2; ++node) add(inventory, old, node, snapshot_of(1, 4, 5), false);
+  EXPECT_THAT(plan(inventory, today), Fails(Code::mismatch, {"version 4", "4 ranks", "2"}));
+  const auto made = elastic_plan(inventory, today);
+  ASSERT_TRUE(made) << made.error().text();
+  EXPECT_TRUE(made->of_other_ranks);
+}
+
+TEST(PlanOfOtherRanks, leaves_shards_where_they_are_as_long_as_ranks_are_there) {
+  const Layout old = two_ranks_a_node(3);
+  Inventory inventory = empty_inventory(old);
+  for (std::uint32_t node = 0; node < 3; ++node) add(inventory, old, node, snapshot_of(1, 4, 5), true);
+  const auto made = elastic_plan(inventory, layout_of_ranks({3, 1, 4}));
+  ASSERT_TRUE(made);
+  EXPECT_THAT(homes_in(*made), ElementsAre(0, 0, 1, 1, 2, 2));
+  EXPECT_TRUE(std::ranges::all_of(made->deliveries, &Delivery::in_place));
+}
+
+TEST(PlanOfOtherRanks, takes_shards_from_heads_without_ranks_to_the_emptiest_nodes) {
+  const Layout old = two_ranks_a_node(3);
+  Inventory inventory = empty_inventory(old);
+  for (std::uint32_t node = 0; node < 3; ++node) add(inventory, old, node, snapshot_of(1, 4, 5), false);
+  const auto made = elastic_plan(inventory, layout_of_ranks({2, 0, 6}));
+  ASSERT_TRUE(made);
+  EXPECT_THAT(homes_in(*made), ElementsAre(0, 0, 2, 2, 2, 2));
+}
+
+TEST(PlanOfOtherRanks, uses_the_copies_of_lost_nodes_where_they_are) {
+  const Layout old = two_ranks_a_node(4);
+  Inventory inventory = empty_inventory(old);
+  for (const std::uint32_t node : {0U, 2U, 3U}) add(inventory, old, node, snapshot_of(1, 4, 5), true);
+  const auto made = elastic_plan(inventory, layout_of_ranks({1, 1, 1, 1}));
+  ASSERT_TRUE(made);
+  EXPECT_THAT(homes_in(*made), ElementsAre(0, 0, 2, 2, 2, 2, 3, 3));
+  EXPECT_EQ(made->deliveries[2].level, LevelId::partner);
+}
+
+TEST(PlanOfOtherRanks, spreads_shards_that_only_the_global_store_has) {
+  const Layout today = layout_of_ranks({1, 2});
+  Inventory inventory = empty_inventory(today);
+  inventory.shared[LevelId::global] = {snapshot_of(1, 4, 5)};
+  const auto made = elastic_plan(inventory, today, {{snapshot_of(1, 4, 5), 6}});
+  ASSERT_TRUE(made);
+  EXPECT_TRUE(made->of_other_ranks);
+  EXPECT_THAT(homes_in(*made), ElementsAre(0, 1, 1, 0, 1, 1));
+}
+
+TEST(PlanOfOtherRanks, names_the_missing_ranks_of_the_snapshot) {
+  const Layout old = two_ranks_a_node(3);
+  Inventory inventory = empty_inventory(old);
+  for (const std::uint32_t node : {0U, 1U}) add(inventory, old, node, snapshot_of(1, 4, 5), false);
+  EXPECT_THAT(elastic_plan(inventory, layout_of_ranks({1, 1})),
+              Fails(Code::unrecoverable, {"version 4", "rank 4", "rank 5", "node 2"}));
 }
 
 }  // namespace

@@ -172,7 +172,7 @@ std::vector<ToHead> letters() {
   return {Hello{kError},
           Seal{{42}, 77, LevelSet::of_bits(30), 8192, kError},
           RestoreRequest{},
-          RestoreResult{kError, Resized{"x", 12, 13, 2}},
+          RestoreResult{kError, Resized{"x", 12, 13, 2}, {Rank{1}, Rank{3}}},
           FinalizeRequest{{42}, 77, true, false, true, true},
           sample_measured(),
           Waits{"finalize()", 10, true},
@@ -192,7 +192,15 @@ std::vector<Buffer> to_rank_seeds() {
   const Opened opened{{3}, {77}, {42}, LevelSet::of_bits(30), 3, sample_measured(), kError};
   return encoded<ToRank>({opened, Reached{{42}, LevelId::erasure, std::chrono::microseconds(5)},
                           Failed{{42}, LevelSet::of_bits(6), kError}, Retired{{41}},
-                          Offer{false, kSnapshot, LevelId::partner, "L2", {1, 2, 3, 4}, {"a", "b"}, 0.5},
+                          Offer{false,
+                                kSnapshot,
+                                LevelId::partner,
+                                "L2",
+                                {1, 2, 3, 4},
+                                {"a", "b"},
+                                0.5,
+                                4,
+                                {{Rank{1}, false}, {Rank{3}, true}}},
                           RestoreDone{{42}, 3, kError}, Finalized{kError}, Trouble{kError}, Acknowledged{}, Ask{},
                           Missing{"x"}, kLeft, SnapshotNow{LevelId::erasure}});
 }

@@ -68,8 +68,8 @@ MENDINGS = [
     ], seen_by="Key.keeps_what_another_key_has_sealed_beside_a_chain_mark_that_was_damaged"),
     Mending("a read error on a rank's own shard fails the restore", [
         Edit("lib/engine/restore_desk.cpp",
-             "    if (is_of_source(error->code) && plan_) {",
-             "    if (error->code == Code::corrupt && plan_) {"),
+             "    if (is_of_source(error->code) && plan_ &&",
+             "    if (error->code == Code::corrupt && plan_ &&"),
     ]),
 
     Mending("a shard that is brought home takes its name before it is known to be right", [
@@ -384,7 +384,37 @@ MENDINGS = [
              "      return fail(wrong_number_of_ranks("),
     ], seen_by="Plan.passes_over_another_number_of_ranks_that_is_not_whole"),
 
-    # Another number of ranks. No mending of the past: what the tests of the room would have to find.
+    # Another number of ranks. No mending of the past: what the tests would have to find.
+    Mending("a snapshot of another number of ranks becomes a part of today's layout", [
+        Edit("lib/engine/restore_desk.cpp",
+             "  if (status && plan_ && plan_->of_other_ranks) {",
+             "  if (status && plan_ && plan_->of_other_ranks && head_.ranks.empty()) {"),
+    ], seen_by="Elastic.restores_what_lost_nodes_had_from_their_partners_and_by_decoding"),
+    Mending("a life that goes on from another number of ranks does not record it", [
+        Edit("lib/engine/restore_adopt.cpp",
+             "is_of_this_life ? Status{} : life_.record_parent(",
+             "is_of_this_life || plan.of_other_ranks ? Status{} : life_.record_parent("),
+    ], seen_by="Elastic.goes_back_to_the_old_snapshot_if_the_new_one_is_lost_with_a_node"),
+    Mending("what was brought for another number of ranks stays in node stores", [
+        Edit("lib/engine/restore_desk.cpp",
+             "std::exchange(catalog_.retrieval->brings_aside, false)) remove_brought(head_.node);",
+             "std::exchange(catalog_.retrieval->brings_aside, false)) return;"),
+    ], seen_by="Elastic.leaves_nothing_behind_of_what_was_brought"),
+    Mending("after a restore on another number of ranks, the next snapshot is taken when one is due", [
+        Edit("lib/schedule/schedule.cpp",
+             "  due.add(std::exchange(required_, {}));\n",
+             ""),
+    ], seen_by="Elastic.takes_the_next_snapshot_for_the_levels_of_the_old_one"),
+    Mending("finalize() ends the chain of a snapshot of another number of ranks that nothing has replaced", [
+        Edit("lib/engine/ending.cpp",
+             "  if (const auto& old = catalog_.of_other_ranks) {",
+             "  if (const auto& old = catalog_.of_other_ranks; old && words[kLeft] != 0) {"),
+    ], seen_by="Elastic.keeps_the_old_snapshot_if_the_job_ends_before_the_next"),
+    Mending("shards stay on heads without ranks, where nobody reads them", [
+        Edit("lib/recover/plan.cpp",
+             "return head.value < ranks_.size() && ranks_[head.value] > 0; }",
+             "return head.value < ranks_.size(); }"),
+    ], seen_by="PlanOfOtherRanks.takes_shards_from_heads_without_ranks_to_the_emptiest_nodes"),
     Mending("on another number of ranks, the first rank without a larger share of a sequence gets one element too many", [
         Edit("lib/reshape/tiles.cpp",
              "least + (part < larger ? 1 : 0)",

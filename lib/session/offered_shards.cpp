@@ -1,0 +1,68 @@
+#include "session/offered_shards.hpp"
+
+#include <utility>
+
+#include "level/strike.hpp"
+#include "store/names.hpp"
+
+namespace cairn {
+
+FileName file_of(const Offer& offer, const OfferedShard& shard) {
+  return names::shard(shard.aside ? names::brought() : names::snapshot(offer.snapshot), shard.rank);
+}
+
+Result<ShardFile> open_offered(const Store& store, const Offer& offer, const OfferedShard& shard) {
+  const FileName name = file_of(offer, shard);
+  auto file = ShardFile::open(store, name);
+  if (!file) return file;
+  const ShardHeader& header = file->header();
+  if (header.identity != offer.snapshot || header.rank != shard.rank || header.ranks != offer.old_ranks)
+    return fail(Code::corrupt, name.path + " is of another snapshot or rank");
+  return file;
+}
+
+OfferedShards::OfferedShards(const Store& store, const Offer& offer) {
+  for (const OfferedShard& offered : offer.shards) {
+    auto file = open_offered(store, offer, offered);
+    auto shard = file ? Shard::of(*std::move(file)) : fail(file.error());
+    if (shard)
+      shards_.push_back(*std::move(shard));
+    else
+      note_damaged(offered.rank, shard.error());
+  }
+}
+
+std::vector<reshape::OldRank> OfferedShards::old_ranks() {
+  std::vector<reshape::OldRank> old;
+  for (const Shard& shard : shards_) {
+    reshape::OldRank& rank = old.emplace_back();
+    rank.rank = shard.header().rank;
+    for (const PlacedRegion& region : shard.regions()) rank.regions.push_back(region.info);
+    rank.read = [this, &shard](std::size_t region, std::uint64_t offset, MutableBytes into) -> Status {
+      if (into.empty()) return {};
+      const std::uint64_t begin = shard.regions()[region].offset - shard.header().data_offset + offset;
+      const ShardFile::Part part{begin, into};
+      auto read = shard.read_parts({&part, 1});
+      if (!read) note_damaged(shard.header().rank, read.error());
+      return read;
+    };
+  }
+  return old;
+}
+
+void OfferedShards::check_all() {
+  for (const Shard& shard : shards_) {
+    if (auto whole = check_blocks(shard); !whole)
+      note_damaged(shard.header().rank, whole.error().in_file(shard.name()));
+  }
+}
+
+RestoreResult OfferedShards::refused() const {
+  RestoreResult result{damaged_.begin()->second, {}, {}};
+  for (const auto& [rank, error] : damaged_) result.damaged.push_back(rank);
+  return result;
+}
+
+void OfferedShards::note_damaged(Rank rank, const Error& error) { damaged_.try_emplace(rank, error); }
+
+}  // namespace cairn

@@ -1,0 +1,44 @@
+// The shards that the heads offer to one rank in a restore: its own, or, of a snapshot of another number of ranks,
+// those of some old ranks, perhaps none. Remembers which of them cannot be read. Local.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "base/error.hpp"
+#include "engine/messages.hpp"
+#include "format/shard.hpp"
+#include "reshape/share.hpp"
+#include "store/store.hpp"
+
+namespace cairn {
+
+// Where a shard lies that was offered.
+[[nodiscard]] FileName file_of(const Offer& offer, const OfferedShard& shard);
+// It, if it is what was offered.
+[[nodiscard]] Result<ShardFile> open_offered(const Store& store, const Offer& offer, const OfferedShard& shard);
+
+class OfferedShards {
+ public:
+  OfferedShards(const Store& store, const Offer& offer);
+
+  [[nodiscard]] const std::vector<Shard>& shards() const { return shards_; }
+  // Their regions, for an exchange. Refers to this object, which notes what cannot be read.
+  [[nodiscard]] std::vector<reshape::OldRank> old_ranks();
+  // Reads all of them.
+  void check_all();
+
+  [[nodiscard]] bool is_damaged() const { return !damaged_.empty(); }
+  // The answer to the offer, if some are damaged.
+  [[nodiscard]] RestoreResult refused() const;
+
+ private:
+  void note_damaged(Rank rank, const Error& error);
+
+  std::vector<Shard> shards_;
+  std::map<Rank, Error> damaged_;
+};
+
+}  // namespace cairn

@@ -1,0 +1,146 @@
+// A restore in which ranks exchange regions: of a snapshot of another number of ranks, or of other parts of arrays.
+// Each rank reads the shards that its head has brought, and gets the elements of its regions from the others
+// (reshape/plan).
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "level/strike.hpp"
+#include "reshape/plan.hpp"
+#include "reshape/transfer.hpp"
+#include "session/offered_shards.hpp"
+#include "session/session_impl.hpp"
+
+namespace cairn {
+namespace {
+
+// Of all ranks. A number that must be equal everywhere has its complement too, which gives the lowest.
+class Survey {
+ public:
+  void note_call(std::uint64_t call) { note_both(kCall, call); }
+  void note_shards(const OfferedShards& shards) {
+    values_[kDamaged] = shards.is_damaged() ? 1 : 0;
+    for (const Shard& shard : shards.shards()) note_both(kSafePoint, shard.header().safe_point);
+  }
+  void note_exchange(bool is_needed) { values_[kExchange] = is_needed ? 1 : 0; }
+  [[nodiscard]] Status take(Comm& ranks) { return ranks.allreduce(values_, Reduce::max); }
+
+  [[nodiscard]] bool has_damage() const { return values_[kDamaged] != 0; }
+  [[nodiscard]] bool needs_exchange() const { return values_[kExchange] != 0; }
+  [[nodiscard]] bool has_one_call() const { return values_[kCall] == ~values_[kCall + 1]; }
+  [[nodiscard]] bool has_one_safe_point() const { return values_[kSafePoint] == ~values_[kSafePoint + 1]; }
+  [[nodiscard]] std::uint64_t safe_point() const { return values_[kSafePoint]; }
+
+ private:
+  enum : std::size_t { kDamaged, kExchange, kCall, kSafePoint = kCall + 2, kWords = kSafePoint + 2 };
+  void note_both(std::size_t word, std::uint64_t value) {
+    values_[word] = std::max(values_[word], value);
+    values_[word + 1] = std::max(values_[word + 1], ~value);
+  }
+  std::array<std::uint64_t, kWords> values_{};
+};
+
+Error different_calls() {
+  return {Code::mismatch, "some ranks call restore(), others restore() of one region or stored()",
+          "all ranks make the same calls in the same order"};
+}
+
+Error of_one_region(const std::string& name) {
+  return {Code::mismatch,
+          "region \"" + name + "\" cannot be restored alone: the snapshot is of other ranks or parts of arrays",
+          "call restore() without a name"};
+}
+
+Error of_other_ranks(std::uint32_t old_ranks) {
+  return {
+      Code::mismatch,
+      "stored: the snapshot has " + std::to_string(old_ranks) + " ranks, so the shares of today's ranks are not known",
+      "protect containers, which restore() resizes"};
+}
+
+// An error that is not the fault of a shard of this rank.
+Error not_mine(Error error) {
+  if (is_of_source(error.code)) error.code = Code::failed_elsewhere;
+  return error;
+}
+
+}  // namespace
+
+Result<SessionImpl::Exchange> SessionImpl::prepare_exchange(const Offer& offer, OfferedShards& shards, OfferCall call) {
+  Survey survey;
+  survey.note_call(static_cast<std::uint64_t>(call));
+  survey.note_shards(shards);
+  bool needed = offer.old_ranks != size();
+  if (!needed && !shards.shards().empty()) needed = application_.regions.need_exchange(shards.shards().front(), rank());
+  survey.note_exchange(needed);
+  if (auto status = survey.take(ranks()); !status) return fail(status.error());
+  if (!survey.has_one_call()) return fail(different_calls());
+  if (survey.has_damage()) return Exchange{Exchange::Way::again, 0};
+  if (!survey.needs_exchange()) return Exchange{Exchange::Way::own_shards, 0};
+  if (!survey.has_one_safe_point())
+    return fail(Code::mismatch, "the shards of the snapshot are of several safe points");
+  return Exchange{Exchange::Way::exchange, survey.safe_point()};
+}
+
+// Nothing: each rank restores from its own shard.
+std::optional<RestoreResult> SessionImpl::exchange_offered(const Offer& offer, const std::string& only,
+                                                           std::uint64_t& calls) {
+  auto span = connection_->trace.span("exchange", offer.snapshot.version.value);
+  OfferedShards shards(*connection_->local, offer);
+  const auto exchange = prepare_exchange(offer, shards, only.empty() ? OfferCall::restore : OfferCall::restore_one);
+  if (!exchange) return RestoreResult{exchange.error(), {}, {}};
+  if (exchange->way == Exchange::Way::own_shards) {
+    span.drop();
+    return std::nullopt;
+  }
+  // The heads look for other sources of what is damaged, and offer the snapshot again.
+  if (exchange->way == Exchange::Way::again) return shards.is_damaged() ? shards.refused() : RestoreResult{};
+  Status done = only.empty() ? move_regions(offer, shards) : fail(of_one_region(only));
+  // If something is damaged, a mismatch does not matter: another snapshot may match.
+  if (!done && done.error().code != Code::communication) shards.check_all();
+  if (shards.is_damaged()) return shards.refused();
+  if (!done) return RestoreResult{not_mine(done.error()), {}, {}};
+  calls = exchange->safe_point;
+  return RestoreResult{};
+}
+
+std::optional<RestoreResult> SessionImpl::look_for_exchange(const Offer& offer) {
+  OfferedShards shards(*connection_->local, offer);
+  const auto exchange = prepare_exchange(offer, shards, OfferCall::stored);
+  if (!exchange) return RestoreResult{exchange.error(), {}, {}};
+  if (exchange->way == Exchange::Way::again) return shards.is_damaged() ? shards.refused() : RestoreResult{};
+  if (offer.old_ranks == size()) return std::nullopt;
+  return RestoreResult{of_other_ranks(offer.old_ranks), {}, {}};
+}
+
+// Collective among the ranks, with the same result on all.
+Status SessionImpl::move_regions(const Offer& offer, OfferedShards& shards) {
+  auto wanted = application_.regions.wanted();
+  if (auto status = agree(ranks(), wanted ? Status{} : fail(wanted.error()), "rank"); !status) return status;
+  const reshape::Input input{offer.old_ranks, shards.old_ranks(), *std::move(wanted)};
+  ranks().on_wait([this] { return link().work(); });
+  const auto planned = reshape::plan_reshape(ranks(), input);
+  ranks().on_wait({});
+  if (!planned) return fail(planned.error());
+  if (planned->finding) return fail(reshape::error_of(*planned->finding));
+  reshape::Transfer transfer(ranks(), planned->plan);
+  Result<bool> over = false;
+  const auto is_over = [&] {
+    constexpr int kMostAtOnce = 64;  // then the head's messages are read
+    int moves = 0;
+    do {
+      over = transfer.advance();
+    } while (over && !*over && transfer.has_moved() && ++moves < kMostAtOnce);
+    return !over || *over;
+  };
+  if (auto waited = link().wait_until(is_over, {.call = "restore()", .woken_by = HeadLink::WokenBy::nobody}); !waited)
+    return fail(waited.error());
+  if (!over) return fail(over.error());
+  const auto finding = reshape::agree_on(ranks(), transfer.finding());
+  if (!finding) return fail(finding.error());
+  return *finding ? Status(fail(reshape::error_of(**finding))) : Status{};
+}
+
+}  // namespace cairn

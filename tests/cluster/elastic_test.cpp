@@ -1,0 +1,413 @@
+// A job that comes back with another number of ranks, or with other parts of its arrays.
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "store/names.hpp"
+#include "support/facts.hpp"
+#include "support/grid.hpp"
+#include "support/hooked_store.hpp"
+#include "support/job.hpp"
+
+namespace cairn::test {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::Pair;
+
+using Ranks = std::vector<std::uint32_t>;  // world ranks of each node, head included
+
+// Levels by a digit each: which are due at every snapshot.
+std::string settings(const std::string& levels, const std::string& more = {}) {
+  const auto due = [&](char level) { return levels.find(level) == std::string::npos ? "off" : "every 1"; };
+  return fmt::format(
+      "[levels]\nl1 = every 1\nl2 = {}\nl3 = {}\nl4 = {}\n[erasure]\nparity = 1\n[restart]\nelastic = on\nat_end = "
+      "continue\n{}",
+      due('2'), due('3'), due('4'), more);
+}
+
+void take_grid_steps(Job& job, std::uint32_t count) {
+  job.run_well_and_die([&](JobSession& session) {
+    Grid grid(session);
+    grid.restore();
+    for (std::uint32_t i = 0; i < count; ++i) grid.advance();
+    grid.wait_for_all();
+  });
+}
+
+void expect_grid(Job& job, std::uint32_t step) {
+  job.run_well_and_die([&](JobSession& session) { EXPECT_EQ(Grid(session).restore(), step); });
+}
+
+// A life of the job that goes on from a step, takes a snapshot, and waits for it.
+void go_on_from(Job& job, std::uint32_t step) {
+  job.run_well_and_die([&](JobSession& session) {
+    Grid grid(session);
+    EXPECT_EQ(grid.restore(), step);
+    grid.advance();
+    grid.wait_for_all();
+  });
+}
+
+struct Change {
+  Ranks before;
+  Ranks after;
+};
+const std::vector<Change> kChanges = {
+    {{3, 3}, {2, 2}},           // 4 -> 2
+    {{3, 3}, {4}},              // 4 -> 3 on one node; the other store is not seen
+    {{2, 2}, {3, 3}},           // 2 -> 4
+    {{4}, {3, 3, 3, 3}},        // 3 -> 8
+    {{2, 2, 2, 2}, {4, 2, 2}},  // 4 -> 5 on three nodes
+};
+
+TEST(Elastic, restores_from_the_own_stores_of_nodes) {
+  for (const auto& [before, after] : kChanges) {
+    if (after.size() < before.size()) continue;
+    SCOPED_TRACE(fmt::format("{} nodes, {} ranks on the first", after.size(), after.front() - 1));
+    Job job(before, settings(""));
+    take_grid_steps(job, 2);
+    job.reshape(after);
+    expect_grid(job, 2);
+    go_on_from(job, 2);
+    expect_grid(job, 3);
+    job.reshape(before);
+    expect_grid(job, before.size() < after.size() ? 2 : 3);  // some of version 3 is in stores that are not seen
+  }
+}
+
+TEST(Elastic, restores_what_lost_nodes_had_from_their_partners_and_by_decoding) {
+  for (const char* level : {"2", "3"}) {
+    for (std::uint32_t lost = 0; lost < 4; ++lost) {
+      for (const Ranks& after : {Ranks{3, 3, 3}, Ranks{2, 2, 2, 2}, Ranks{3, 2, 3, 4}}) {
+        SCOPED_TRACE(fmt::format("L{}, node {} lost, {} nodes", level, lost, after.size()));
+        Job job({3, 3, 3, 3}, settings(level));
+        take_grid_steps(job, 2);
+        job.lose(lost);
+        std::vector<std::uint32_t> hosts;
+        for (std::uint32_t host = 0; host < 4; ++host)
+          if (host != lost) hosts.push_back(host);
+        if (after.size() == 4) hosts.push_back(lost);
+        job.reshape(after, hosts);
+        expect_grid(job, 2);
+        go_on_from(job, 2);
+      }
+    }
+  }
+}
+
+TEST(Elastic, restores_what_only_the_global_store_has) {
+  for (const auto& [before, after] : kChanges) {
+    Job job(before, settings("4"));
+    take_grid_steps(job, 2);
+    for (std::uint32_t node = 0; node < before.size(); ++node) job.lose(node);
+    job.reshape(after);
+    expect_grid(job, 2);
+    go_on_from(job, 2);
+    expect_grid(job, 3);
+  }
+}
+
+TEST(Elastic, says_whose_snapshot_was_restored) {
+  Job job({3, 3}, settings("2"));
+  take_grid_steps(job, 2);
+  job.reshape({4, 3}, {0, 1});
+  job.run_well_and_die([](JobSession& session) {
+    Grid grid(session);
+    grid.restore();
+    const RestoreReport& report = session.last_restore();
+    EXPECT_EQ(report.old_ranks, 4U);
+    EXPECT_EQ(report.version, 2U);
+    EXPECT_EQ(report.ranks_from[0], 4U);
+  });
+}
+
+// The same number of ranks, and other parts of the array.
+TEST(Elastic, moves_elements_between_as_many_ranks_as_before) {
+  Job job({3, 3}, settings(""));
+  const auto protect = [](JobSession& session, std::vector<double>& block, bool tall) {
+    const std::uint64_t rank = session.rank();
+    const GlobalPlace rows{{4, 4}, {rank, 0}};
+    const GlobalPlace squares{{4, 4}, {rank / 2 * 2, rank % 2 * 2}};
+    if (tall)
+      session.protect("block", block.data(), {2, 2}, squares);
+    else
+      session.protect("block", block.data(), {1, 4}, rows);
+  };
+  job.run_well_and_die([&](JobSession& session) {
+    std::vector<double> block;
+    for (std::uint32_t column = 0; column < 4; ++column) block.push_back(10 * session.rank() + column);
+    protect(session, block, false);
+    session.snapshot();
+    session.wait(LevelId::local);
+  });
+  for (const bool tall : {true, false, true}) {
+    job.run_well_and_die([&](JobSession& session) {
+      std::vector<double> block(4);
+      protect(session, block, tall);
+      EXPECT_TRUE(session.restore().restored);
+      const std::uint32_t row = tall ? session.rank() / 2 * 2 : session.rank();
+      const std::uint32_t column = tall ? session.rank() % 2 * 2 : 0;
+      EXPECT_EQ(block[0], 10 * row + column);
+      EXPECT_EQ(block[3], tall ? 10 * (row + 1) + column + 1 : 10 * row + column + 3);
+      if (tall) session.snapshot();
+      if (tall) session.wait(LevelId::local);
+    });
+  }
+}
+
+TEST(Elastic, is_refused_unless_it_is_on) {
+  Job job({3, 3}, settings(""));
+  take_grid_steps(job, 2);
+  std::string off = settings("");
+  off.replace(off.find("elastic = on"), 12, "elastic = off");
+  job.configure(off);
+  job.reshape({2, 2});
+  job.run_and_die([](JobSession& session) {
+    EXPECT_THAT(thrown_by([&] { Grid(session).restore(); }), Fails(ErrorKind::mismatch, {"4 ranks", "2", "elastic"}));
+  });
+  job.configure(settings(""));
+  expect_grid(job, 2);
+}
+
+// What a program does not say, or says wrong, is an error on all ranks, and the snapshot stays.
+TEST(Elastic, names_what_does_not_fit_and_keeps_the_snapshot) {
+  Job job({3, 3}, settings("2"));
+  job.run_well_and_die([](JobSession& session) {
+    std::vector<int> x(3, static_cast<int>(session.rank()));
+    int step = 1;
+    session.protect("x", x, sequence);
+    session.protect("step", step, same);
+    session.snapshot();
+    session.wait(LevelId::partner);
+  });
+  job.reshape({3, 2});
+  const auto refuse = [&](const std::function<void(JobSession&, std::vector<int>&, int&)>& protect,
+                          const std::vector<std::string>& words) {
+    job.run_and_die([&](JobSession& session) {
+      std::vector<int> x(4);
+      int step = 0;
+      protect(session, x, step);
+      EXPECT_THAT(thrown_by([&] { session.restore(); }), Fails(ErrorKind::mismatch, {words.begin(), words.end()}));
+      EXPECT_THAT(thrown_by([&] { session.snapshot(); }), Fails(ErrorKind::mismatch, {"restore failed"}));
+      session.finalize();
+    });
+  };
+  refuse(
+      [](JobSession& session, std::vector<int>& x, int& step) {
+        session.protect("x", x);
+        session.protect("step", step, same);
+      },
+      {"\"x\"", "cairn::sequence"});
+  refuse(
+      [](JobSession& session, std::vector<int>& x, int& step) {
+        session.protect("x", x, same);
+        session.protect("step", step, same);
+      },
+      {"\"x\"", "old ranks"});
+  refuse(
+      [](JobSession& session, std::vector<int>& x, int& step) {
+        session.protect("x", x, sequence_part(4 * session.rank(), 3));
+        session.protect("step", step, same);
+      },
+      {"\"x\"", "no rank requests"});
+  refuse([](JobSession& session, std::vector<int>& x, int&) { session.protect("x", x, sequence); }, {"\"step\""});
+  job.run_well_and_die([](JobSession& session) {
+    std::vector<int> x;
+    int step = 0;
+    session.protect("x", x, sequence);
+    session.protect("step", step, same);
+    EXPECT_THAT(thrown_by([&] { session.restore("x"); }), Fails(ErrorKind::mismatch, {"\"x\"", "alone"}));
+    EXPECT_TRUE(session.restore().restored);
+    EXPECT_EQ(x.size(), 4U);
+    EXPECT_EQ(step, 1);
+  });
+}
+
+// Paths in a node's store.
+std::set<std::string> files_on(const MemoryStore& store) {
+  std::set<std::string> files;
+  for (const auto& [path, bytes] : image_of(store)) files.insert(path);
+  return files;
+}
+
+TEST(Elastic, works_with_every_kind_of_head) {
+  for (const char* mode : {"thread", "inline"}) {
+    SCOPED_TRACE(mode);
+    Job job({2, 2}, fmt::format("[head]\nmode = {}\n{}", mode, settings("24")));
+    take_grid_steps(job, 2);
+    job.reshape({1, 2});
+    expect_grid(job, 2);
+    go_on_from(job, 2);
+    job.lose(1);
+    job.reshape({3, 3});
+    expect_grid(job, 3);
+  }
+}
+
+// A byte of each shard in turn, in its header, in the data, and at its end.
+TEST(Elastic, takes_copies_of_shards_that_are_damaged) {
+  Job job({3, 3}, settings("2"));
+  take_grid_steps(job, 2);
+  const Job::Image whole = job.image();
+  job.reshape({2, 4});
+  for (std::size_t node = 0; node < 2; ++node) {
+    for (const auto& [path, bytes] : whole.nodes[node]) {
+      if (!path.ends_with(".shard")) continue;
+      for (const std::size_t at : {std::size_t{20}, bytes.size() / 2, bytes.size() - 1}) {
+        SCOPED_TRACE(fmt::format("byte {} of {} on node {}", at, path, node));
+        Job::Image damaged = whole;
+        damaged.nodes[node][path][at] ^= std::byte{1};
+        job.put_back(damaged);
+        expect_grid(job, 2);
+      }
+    }
+  }
+}
+
+TEST(Elastic, leaves_nothing_behind_of_what_was_brought) {
+  Job job({3, 3}, settings("4"));
+  take_grid_steps(job, 2);
+  job.lose(1);
+  job.reshape({2, 2});
+  go_on_from(job, 2);
+  for (std::uint32_t node = 0; node < 2; ++node)
+    EXPECT_THAT(files_on(job.node_store(node)), Not(Contains(HasSubstr(names::brought().path)))) << node;
+}
+
+TEST(Elastic, removes_what_a_restore_that_died_had_brought) {
+  Job job({3, 3}, settings("2"));
+  take_grid_steps(job, 2);
+  auto left = job.node_store(1).create(FileName{names::brought().path + "/rank000001.shard"}, 8, "");
+  ASSERT_TRUE(left && (*left)->commit(8, false));
+  left->reset();
+  expect_grid(job, 2);
+  EXPECT_THAT(files_on(job.node_store(1)), Not(Contains(HasSubstr(names::brought().path))));
+}
+
+TEST(Elastic, refuses_stored_where_shares_are_not_known) {
+  Job job({3, 3}, settings("2"));
+  take_grid_steps(job, 2);
+  job.reshape({2, 2});
+  job.run_well_and_die([](JobSession& session) {
+    EXPECT_THAT(thrown_by([&] { (void)session.stored("ids"); }), Fails(ErrorKind::mismatch, {"stored", "4 ranks"}));
+    EXPECT_EQ(Grid(session).restore(), 2U);
+  });
+}
+
+// Until there is a snapshot of this number of ranks, the old one is the job's state.
+TEST(Elastic, takes_the_next_snapshot_for_the_levels_of_the_old_one) {
+  Job job({2, 2, 2}, settings("2"));
+  take_grid_steps(job, 2);
+  std::string rarely = settings("2");
+  while (rarely.find("every 1\n") != std::string::npos) rarely.replace(rarely.find("every 1\n"), 8, "every 100\n");
+  job.configure(rarely);
+  job.reshape({3, 3, 3});
+  expect_grid(job, 2);
+  expect_grid(job, 2);
+  job.run_well_and_die([](JobSession& session) {
+    Grid grid(session);
+    EXPECT_EQ(grid.restore(), 2U);
+    EXPECT_TRUE(session.due());
+    EXPECT_EQ(grid.advance(), 3U);
+    session.wait(LevelId::partner);
+    EXPECT_EQ(session.safe_version(LevelId::partner), 3U);
+    EXPECT_FALSE(session.due());
+    EXPECT_EQ(grid.advance(), std::nullopt);
+  });
+  job.lose(1);
+  expect_grid(job, 3);
+}
+
+// The new snapshot has reached its own nodes only. Until it is as safe as the old one was, that one stays.
+TEST(Elastic, goes_back_to_the_old_snapshot_if_the_new_one_is_lost_with_a_node) {
+  Job job({3, 3, 3}, settings("2"));
+  take_grid_steps(job, 2);
+  job.reshape({2, 2, 2});
+  job.wrap_node = [](std::uint32_t, std::shared_ptr<Store> store) -> std::shared_ptr<Store> {
+    return std::make_shared<HookedStore>(store, [](const HookedStore::Operation& operation) -> Status {
+      if (!names::parse_copy(operation.path.substr(operation.path.find('/') + 1))) return {};
+      if (operation.kind != HookedStore::Operation::Kind::create) return {};
+      return fail(Code::no_space, operation.path + ": the store is full");
+    });
+  };
+  job.log_level = "off";
+  job.run_well_and_die([](JobSession& session) {
+    Grid grid(session);
+    EXPECT_EQ(grid.restore(), 2U);
+    EXPECT_EQ(grid.advance(), 3U);
+    session.wait(LevelId::local);
+    thrown_by([&] { session.wait(LevelId::partner); });
+  });
+  job.wrap_node = {};
+  const Job::Image left = job.image();
+  expect_grid(job, 3);
+  job.put_back(left);
+  job.lose(1);
+  expect_grid(job, 2);
+  job.put_back(left);
+  job.lose(1);
+  job.reshape({4, 4, 2});
+  expect_grid(job, 2);
+}
+
+TEST(Elastic, uses_the_global_store_where_fewer_nodes_cannot_keep_copies) {
+  Job job({2, 2},
+          "[levels]\nl1 = every 1\nl2 = every 1\nl3 = off\nl4 = every 100\n[restart]\nelastic = on\n"
+          "at_end = continue\n");
+  take_grid_steps(job, 2);
+  job.reshape({2});
+  job.run_well_and_die([](JobSession& session) {
+    Grid grid(session);
+    EXPECT_EQ(grid.restore(), 2U);
+    grid.advance();
+    session.wait(LevelId::global);
+    EXPECT_EQ(session.safe_version(LevelId::global), 3U);
+  });
+  job.lose(0);
+  expect_grid(job, 3);
+}
+
+TEST(Elastic, repeats_the_exchange_at_another_restore) {
+  Job job({3, 3}, settings("2"));
+  take_grid_steps(job, 2);
+  job.reshape({2, 2});
+  job.run_well_and_die([](JobSession& session) {
+    Grid grid(session);
+    EXPECT_EQ(grid.restore(), 2U);
+    grid.compute();
+    EXPECT_EQ(grid.restore(), 2U);
+    grid.advance();
+    EXPECT_EQ(grid.restore(), 3U);
+  });
+}
+
+TEST(Elastic, keeps_the_old_snapshot_if_the_job_ends_before_the_next) {
+  std::string ends = settings("24");
+  ends.replace(ends.find("at_end = continue"), 17, "at_end = finished");
+  Job job({3, 3}, settings("24"));
+  take_grid_steps(job, 2);
+  job.configure(ends);
+  job.reshape({2, 2});
+  job.run([](JobSession& session) { EXPECT_EQ(Grid(session).restore(), 2U); });
+  expect_grid(job, 2);
+  job.run([](JobSession& session) {
+    Grid grid(session);
+    EXPECT_EQ(grid.restore(), 2U);
+    grid.advance();
+  });
+  expect_grid(job, 0);
+}
+
+}  // namespace
+}  // namespace cairn::test

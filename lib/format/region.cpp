@@ -84,6 +84,21 @@ Status check_type(const RegionInfo& region) {
   return {};
 }
 
+// A region that has not got its size yet may have fewer elements than ghosts.
+Status check_ghosts(const RegionInfo& region) {
+  if (region.ghosts_before.empty() && region.ghosts_after.empty()) return {};
+  if (region.global_shape.empty()) return refuse(region, "it has ghosts, but is no part of a global array", "");
+  for (const auto* widths : {&region.ghosts_before, &region.ghosts_after}) {
+    if (widths->size() != region.shape.size()) {
+      return refuse(region, fmt::format("its ghosts have {} dimensions", widths->size()),
+                    fmt::format("should be {}, as in the region itself", region.shape.size()));
+    }
+    if (std::ranges::any_of(*widths, [](std::uint64_t width) { return width > kLargestRegion; }))
+      return refuse(region, "a layer of ghosts is too wide", "");
+  }
+  return {};
+}
+
 Status check_shape(const RegionInfo& region) {
   if (region.shape.size() > kMostDimensions || region.global_shape.size() > kMostDimensions) {
     return refuse(region, "it has too many dimensions", fmt::format("at most {}", kMostDimensions));
@@ -91,16 +106,17 @@ Status check_shape(const RegionInfo& region) {
   if (!fits(region.shape, region.element_bytes) || !fits(region.global_shape, region.element_bytes)) {
     return refuse(region, "it is too large", fmt::format("at most {} bytes", kLargestRegion));
   }
+  if (auto good = check_ghosts(region); !good) return good;
   if (region.global_shape.empty() && region.global_offset.empty()) return {};
   if (region.global_shape.size() != region.shape.size() || region.global_offset.size() != region.shape.size()) {
     return refuse(region, "its place in a global array has a different number of dimensions",
                   fmt::format("should be {}, as in the region itself", region.shape.size()));
   }
   for (std::size_t i = 0; i < region.shape.size(); ++i) {
-    if (region.global_offset[i] > region.global_shape[i] ||
-        region.shape[i] > region.global_shape[i] - region.global_offset[i]) {
+    const std::uint64_t length = region.own_length(i);
+    if (region.global_offset[i] > region.global_shape[i] || length > region.global_shape[i] - region.global_offset[i]) {
       return refuse(region,
-                    fmt::format("dimension {}: {} elements at {} do not fit a global array of {}", i, region.shape[i],
+                    fmt::format("dimension {}: {} elements at {} do not fit a global array of {}", i, length,
                                 region.global_offset[i], region.global_shape[i]),
                     "offset + length ≤ global length");
     }
@@ -136,6 +152,11 @@ std::uint64_t RegionInfo::elements() const {
   std::uint64_t count = 1;
   for (const std::uint64_t length : shape) count *= length;
   return count;
+}
+
+std::uint64_t RegionInfo::own_length(std::size_t dimension) const {
+  if (!has_ghosts()) return shape[dimension];
+  return shape[dimension] - std::min(shape[dimension], ghosts_before[dimension] + ghosts_after[dimension]);
 }
 
 std::string RegionInfo::type_text() const { return text_of_type(*this, demangled(type_name, element_bytes)); }

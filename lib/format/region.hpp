@@ -36,8 +36,15 @@ struct RegionInfo {
   std::string type_name;                     // of opaque types; empty otherwise
   std::vector<std::uint64_t> shape;          // slowest dimension first; empty: a scalar
   std::vector<std::uint64_t> global_shape;   // of the array that it is a part of; empty: none
-  std::vector<std::uint64_t> global_offset;  // where its first element lies there; as long as global_shape
+  std::vector<std::uint64_t> global_offset;  // where its first own element lies there; as long as global_shape
+  // Of a part of an array: how many elements around its own ones are copies of other ranks' elements. As long as its
+  // shape, which includes them; both empty: none.
+  std::vector<std::uint64_t> ghosts_before = {};
+  std::vector<std::uint64_t> ghosts_after = {};
 
+  [[nodiscard]] bool has_ghosts() const { return !ghosts_before.empty(); }
+  // Its own elements in a dimension.
+  [[nodiscard]] std::uint64_t own_length(std::size_t dimension) const;
   [[nodiscard]] std::uint64_t elements() const;
   [[nodiscard]] std::uint64_t size_bytes() const { return elements() * element_bytes; }
   // "float64[100][20]", "opaque(Particle, 24 B)[5]": names of C++ types as in their source.

@@ -14,6 +14,9 @@ namespace {
 constexpr HeaderKind kShardKind{"CAIRNSHD", "shard", kShardFormat};
 constexpr std::uint32_t kWithShas = 1;  // formats
 constexpr std::uint32_t kWithoutShas = 2;
+constexpr std::uint32_t kGhosts = 2;  // more than these, where a region has ghosts
+// In the number of dimensions of a region's place.
+constexpr std::uint32_t kGhostsFollow = 1U << 31U;
 static_assert(kShardHeaderBytes == kHeaderBlockBytes);
 
 constexpr std::uint64_t kLeastEntryBytes = 37;     // of a scalar without a name
@@ -46,10 +49,16 @@ Result<Entry> get_entry(ByteReader& in, std::size_t index) {
   const auto dimensions = in.get<std::uint32_t>();
   if (dimensions > kMostDimensions) return bad_table(index, fmt::format("{} dimensions", dimensions));
   info.shape = get_numbers(in, dimensions);
-  const auto global_dimensions = in.get<std::uint32_t>();
+  const auto place = in.get<std::uint32_t>();
+  const std::uint32_t global_dimensions = place & ~kGhostsFollow;
   if (global_dimensions > kMostDimensions) return bad_table(index, fmt::format("{} dimensions", global_dimensions));
   info.global_shape = get_numbers(in, global_dimensions);
   info.global_offset = get_numbers(in, global_dimensions);
+  if (place != global_dimensions) {
+    if (global_dimensions == 0) return bad_table(index, "ghosts of no array");
+    info.ghosts_before = get_numbers(in, global_dimensions);
+    info.ghosts_after = get_numbers(in, global_dimensions);
+  }
   if (!in.good()) return bad_table(index, "the table ends inside its entry");
   if (auto good = check(info); !good) return bad_table(index, good.error().message);
   if (entry.bytes != info.size_bytes()) {
@@ -62,7 +71,8 @@ Result<Entry> get_entry(ByteReader& in, std::size_t index) {
 }  // namespace
 
 Buffer encode(const ShardHeader& header) {
-  ByteWriter out = begin_header(kShardKind, header.digest == BlockDigest::sha256 ? kWithShas : kWithoutShas);
+  const std::uint32_t format = header.digest == BlockDigest::sha256 ? kWithShas : kWithoutShas;
+  ByteWriter out = begin_header(kShardKind, format + (header.has_ghosts ? kGhosts : 0));
   out.put(header.identity.incarnation.value);
   out.put(header.identity.version.value);
   out.put(header.identity.run.value);
@@ -83,7 +93,9 @@ Result<ShardHeader> decode_shard_header(Bytes bytes) {
   if (!opened) return fail(opened.error());
   ByteReader& in = opened->fields;
   ShardHeader header;
-  header.digest = opened->format == kWithShas ? BlockDigest::sha256 : BlockDigest::crc32c;
+  header.has_ghosts = opened->format > kGhosts;
+  const bool has_shas = opened->format - (header.has_ghosts ? kGhosts : 0) == kWithShas;
+  header.digest = has_shas ? BlockDigest::sha256 : BlockDigest::crc32c;
   header.identity.incarnation = {in.get<std::uint32_t>()};
   header.identity.version = {in.get<std::uint32_t>()};
   header.identity.run = {in.get<std::uint64_t>()};
@@ -118,7 +130,8 @@ Result<ShardHeader> decode_shard_header(Bytes bytes) {
 std::uint64_t entry_bytes(const RegionInfo& info) {
   constexpr std::uint64_t kFixedBytes = 8 + 8 + 4 + 1 + 4 + 4 + 4 + 4;
   return kFixedBytes + info.name.size() + info.type_name.size() +
-         8 * (info.shape.size() + info.global_shape.size() + info.global_offset.size());
+         8 * (info.shape.size() + info.global_shape.size() + info.global_offset.size() + info.ghosts_before.size() +
+              info.ghosts_after.size());
 }
 
 void put_entry(ByteWriter& out, const RegionInfo& info, std::uint64_t offset) {
@@ -130,9 +143,10 @@ void put_entry(ByteWriter& out, const RegionInfo& info, std::uint64_t offset) {
   out.put_text(info.type_name);
   out.put(static_cast<std::uint32_t>(info.shape.size()));
   for (const std::uint64_t length : info.shape) out.put(length);
-  out.put(static_cast<std::uint32_t>(info.global_shape.size()));
+  out.put(static_cast<std::uint32_t>(info.global_shape.size()) | (info.has_ghosts() ? kGhostsFollow : 0));
   for (const std::uint64_t length : info.global_shape) out.put(length);
-  for (const std::uint64_t offset_there : info.global_offset) out.put(offset_there);
+  for (const auto* numbers : {&info.global_offset, &info.ghosts_before, &info.ghosts_after})
+    for (const std::uint64_t number : *numbers) out.put(number);
 }
 
 Buffer encode(const std::vector<PlacedRegion>& table) {

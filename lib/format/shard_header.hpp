@@ -14,7 +14,7 @@ inline constexpr std::uint64_t kShardHeaderBytes = 4096;
 inline constexpr std::uint64_t kShardAlignment = 4096;  // of the data section and of what follows it
 inline constexpr std::uint64_t kRegionAlignment = 64;
 inline constexpr std::uint64_t kBlockBytes = kMiB;
-inline constexpr std::uint32_t kShardFormat = 2;  // the newest
+inline constexpr std::uint32_t kShardFormat = 4;  // the newest
 
 // What every block of a shard has, to show damage: a CRC-32C, or a SHA-256 too, which also shows what was done on
 // purpose.
@@ -32,6 +32,7 @@ struct ShardHeader {
   std::uint32_t table_crc = 0;
   std::uint32_t crcs_crc = 0;  // of the CRC table; 0 where blocks have a SHA-256, which covers it
   BlockDigest digest = BlockDigest::sha256;
+  bool has_ghosts = false;  // of some region
 
   [[nodiscard]] std::uint64_t blocks() const { return round_up(data_bytes, kBlockBytes) / kBlockBytes; }
   [[nodiscard]] std::uint64_t crc_offset() const { return data_offset + round_up(data_bytes, kShardAlignment); }

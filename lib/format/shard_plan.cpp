@@ -41,6 +41,7 @@ Result<ShardPlan> ShardPlan::make(std::span<const RegionInfo* const> regions, Bl
   plan.places_.reserve(regions.size());
   for (const RegionInfo* region : regions) {
     header.table_bytes += entry_bytes(*region);
+    header.has_ghosts |= region->has_ghosts();
     const std::uint64_t begin = round_up(header.data_bytes, kRegionAlignment);
     plan.places_.push_back({begin, region->size_bytes()});
     header.data_bytes = begin + region->size_bytes();

@@ -26,6 +26,8 @@ RegionInfo without_ghosts(RegionInfo info, const Block& block) {
     info.shape[d] -= at(block.ghosts_before, d) + at(block.ghosts_after, d);
   info.global_shape = block.shape;
   info.global_offset = block.offset;
+  info.ghosts_before.clear();
+  info.ghosts_after.clear();
   return info;
 }
 
@@ -71,8 +73,18 @@ std::optional<Placement> stored_placement(const RegionInfo& info, const std::vec
   Placement placement;
   Box& memory = placement.memory.box = whole(info.shape);
   for (std::size_t d = 0; d < shape.size(); ++d) memory.first[d] = static_cast<std::int64_t>(info.global_offset[d]);
-  if (!is_sane(memory)) return std::nullopt;
   placement.memory.element_bytes = info.element_bytes;
+  if (info.has_ghosts()) {
+    Box owned = memory;
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+      owned.extent[d] = info.own_length(d);
+      memory.first[d] -= static_cast<std::int64_t>(info.ghosts_before[d]);
+    }
+    if (!is_sane(memory) || !is_sane(owned)) return std::nullopt;
+    placement.owned = placement.filled = clipped(owned, shape);
+    return placement;
+  }
+  if (!is_sane(memory)) return std::nullopt;
   Box owned = memory;
   for (std::size_t d = 0; d < shape.size(); ++d) {
     const std::uint64_t before = owned.first[d] == 0 ? 0 : at(ghosts, d);

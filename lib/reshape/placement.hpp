@@ -20,7 +20,8 @@ struct Placement {
 [[nodiscard]] std::string trouble_with(const RegionInfo& info, const Block& block);
 // Of a new rank. Requires: there is no trouble.
 [[nodiscard]] Placement wanted_placement(const RegionInfo& info, const Block& block);
-// Of an old rank, in an array of that shape. None: its table has no place, or an impossible one.
+// Of an old rank, in an array of that shape. `ghosts`: see Block::stored_ghosts; they count only if its table has none.
+// None: its table has no place, or an impossible one.
 [[nodiscard]] std::optional<Placement> stored_placement(const RegionInfo& info, const std::vector<std::uint64_t>& shape,
                                                         const std::vector<std::uint64_t>& ghosts);
 

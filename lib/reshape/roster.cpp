@@ -27,6 +27,8 @@ Entry entry_of(const Wanted& wanted, std::uint32_t rank) {
   entry.type = wanted.info;
   entry.type.global_shape.clear();
   entry.type.global_offset.clear();
+  entry.type.ghosts_before.clear();
+  entry.type.ghosts_after.clear();
   entry.kind = kind_of(wanted.share);
   entry.said_by = rank;
   if (entry.kind == Kind::of_rank || entry.kind == Kind::unsaid) entry.type.shape.clear();

@@ -26,9 +26,10 @@ struct Unsaid {};
 // elements are data. Ghosts that lie in the global array are filled with what their owner has; others, which lie
 // outside it, are left as they are. The wanted region keeps its size: its place and its size say what is wanted.
 //
-// The old ranks' blocks are where their tables say, with their ghosts. An old rank owns all but `stored_ghosts`
-// elements at each side. A side that ends exactly at the array's border has no ghosts. Elements that two old ranks own
-// must be equal, so a ghost that is taken for an owned element is found, unless it has the right value.
+// The old ranks' blocks are where their tables say. A table may have the widths of ghosts. If it does not, all of the
+// block is there, and the old rank owns all but `stored_ghosts` elements at each side. A side that ends exactly at the
+// array's border has no ghosts. Elements that two old ranks own must be equal, so a ghost that is taken for an owned
+// element is found, unless it has the right value.
 struct Block {
   std::vector<std::uint64_t> shape;          // of the global array, in elements
   std::vector<std::uint64_t> offset;         // of the first owned element there

@@ -140,7 +140,7 @@ Sentence of_values(const Finding& finding) {
   const std::string ranks = fmt::format("old ranks {} and {}", facts.rank(0), facts.rank(1));
   if (!finding.range.first.empty())
     return {fmt::format("{} have different values at {}", ranks, facts.range()),
-            "if these are ghosts of one of them, say how wide the stored ghosts are"};
+            "if these are ghosts of one of them, say so in its GlobalPlace, or exchange ghosts before snapshot()"};
   if (!facts.words(0).empty())
     return {fmt::format("it is not the same on {}", ranks),
             "padding bytes of an opaque type count: set them to zero before a snapshot"};

@@ -42,22 +42,28 @@ void expect_golden(const std::string& name, std::string_view today) {
                 << differs << "; today's are in " << place;
 }
 
-ShardEntry write_sample(MemoryStore& store, BlockDigest digest) {
-  const test::SampleRegions regions(kRank, 3);
+// A block of a periodic array with ghosts on both sides.
+test::SampleRegions regions_with_ghosts() {
+  test::SampleRegions regions(kRank, 3);
+  regions.add({"halo", ElementType::float64, 8, "", {5, 4}, {6, 8}, {0, 2}, {1, 0}, {2, 1}}, 9);
+  return regions;
+}
+
+ShardEntry write_sample(MemoryStore& store, BlockDigest digest, const test::SampleRegions& regions) {
   EXPECT_TRUE(write_shard(store, kShard, test::sample_identity(kRank), regions.all(), digest));
   return digest_shard(store, kShard, {}).value();
 }
 
-void expect_golden_shard(const std::string& name, BlockDigest digest, const std::string& digest_text) {
+void expect_golden_shard(const std::string& name, BlockDigest digest, const std::string& digest_text,
+                         const test::SampleRegions& regions = {kRank, 3}) {
   MemoryStore store;
-  const ShardEntry entry = write_sample(store, digest);
+  const ShardEntry entry = write_sample(store, digest, regions);
   expect_golden(name, text_of(test::read_all(store, kShard)));
   ASSERT_TRUE(write_text(store, kShard, golden(name)));
   EXPECT_EQ(entry.digest.hex(), digest_text);
   const auto verified = verify_shard(store, kShard, entry, {});
   ASSERT_TRUE(verified) << verified.error().text();
   const auto shard = Shard::open(store, kShard).value();
-  const test::SampleRegions regions(kRank, 3);
   ASSERT_EQ(shard.regions().size(), regions.all().size());
   for (std::size_t i = 0; i < regions.all().size(); ++i) {
     Buffer into(regions.all()[i].bytes.size());
@@ -76,6 +82,16 @@ TEST(Golden, a_shard_whose_blocks_have_a_sha256_is_written_and_read_as_format_1_
 TEST(Golden, a_shard_whose_blocks_have_none_is_written_and_read_as_format_2_says) {
   expect_golden_shard("shard-2.shard", BlockDigest::crc32c,
                       "13a8c95f479b80341e362620c4a436bd52c3dd35479b5728e3384600842678ca");
+}
+
+TEST(Golden, a_shard_with_ghosts_whose_blocks_have_a_sha256_is_written_and_read_as_format_3_says) {
+  expect_golden_shard("shard-3.shard", BlockDigest::sha256,
+                      "b93cc5e19332162243391ec107064ba32a1155967140aeffcf7d20c0a3227b23", regions_with_ghosts());
+}
+
+TEST(Golden, a_shard_with_ghosts_whose_blocks_have_none_is_written_and_read_as_format_4_says) {
+  expect_golden_shard("shard-4.shard", BlockDigest::crc32c,
+                      "35fc9e73428de5d52a5a96452ecc506ce72b8e2ef8d0102ad295a85860dee276", regions_with_ghosts());
 }
 
 void expect_golden_parity(const std::string& name, BlockDigest digest) {

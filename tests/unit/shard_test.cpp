@@ -302,11 +302,11 @@ TEST(Shard, a_newer_format_says_so) {
   write(store, SampleRegions(kRank, 3));
   Buffer header = test::read_all(store, kName);
   header.resize(4096);
-  header[8] = std::byte{3};
+  header[8] = std::byte{5};
   const std::uint32_t crc = crc32c(Bytes(header).first(4092));
   std::memcpy(header.data() + 4092, &crc, 4);
   EXPECT_EQ(decode_shard_header(header).error().code, Code::newer_format);
-  EXPECT_THAT(decode_shard_header(header), Fails(Code::newer_format, {"format 3", "2"}));
+  EXPECT_THAT(decode_shard_header(header), Fails(Code::newer_format, {"format 5", "4"}));
 }
 
 TEST(Shard, writing_refuses_what_it_could_not_read_back) {
@@ -383,6 +383,27 @@ TEST(Region, check_names_what_is_wrong) {
   EXPECT_THAT(refused([](auto& r) { r.global_offset = {3, 0}; }), Fails(Code::invalid_argument, {"plate"}));
   EXPECT_THAT(refused([](auto& r) { r.global_offset = {~0ULL, 0}; }), Fails(Code::invalid_argument, {"plate"}));
   EXPECT_THAT(refused([](auto& r) { r.global_shape = {4}; }), Fails(Code::invalid_argument, {"plate"}));
+  EXPECT_THAT(refused([](auto& r) { r.ghosts_before = {1, 0}; }), Fails(Code::invalid_argument, {"plate", "ghosts"}));
+  const auto with_ghosts = [](RegionInfo& r, std::uint64_t first) {
+    r.shape = {5, 3};
+    r.ghosts_before = {1, 0};
+    r.ghosts_after = {2, 0};
+    r.global_offset = {first, 0};
+  };
+  EXPECT_TRUE(refused([&](auto& r) { with_ghosts(r, 0); }));  // the first ghost lies outside
+  EXPECT_TRUE(refused([&](auto& r) { with_ghosts(r, 2); }));
+  EXPECT_THAT(refused([&](auto& r) { with_ghosts(r, 3); }), Fails(Code::invalid_argument, {"plate", "2", "at 3"}));
+  EXPECT_THAT(refused([&](auto& r) {
+                with_ghosts(r, 0);
+                r.ghosts_after = {~0ULL, 0};
+              }),
+              Fails(Code::invalid_argument, {"plate", "too wide"}));
+  EXPECT_THAT(refused([&](auto& r) {
+                with_ghosts(r, 0);
+                r.global_shape.clear();
+                r.global_offset.clear();
+              }),
+              Fails(Code::invalid_argument, {"plate", "no part"}));
   EXPECT_THAT(refused([](auto& r) { r.shape = {1ULL << 40, 1ULL << 40}; }), Fails(Code::invalid_argument, {"plate"}));
   EXPECT_THAT(refused([](auto& r) {
                 r.shape = {0, 1ULL << 40, 1ULL << 40};

@@ -124,6 +124,8 @@ Json json_of(const RegionInfo& info) {
   if (!info.global_shape.empty()) {
     json["global_shape"] = info.global_shape;
     json["global_offset"] = info.global_offset;
+    if (info.has_ghosts()) json["ghosts_before"] = info.ghosts_before;
+    if (info.has_ghosts()) json["ghosts_after"] = info.ghosts_after;
   }
   return json;
 }

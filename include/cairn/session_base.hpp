@@ -85,11 +85,17 @@ struct RestoreReport {
 
 // Where a region lies in a global array that spans ranks. L4 files show that array as one. If the snapshot has another
 // place, restore() throws kind `mismatch`; with [restart] elastic = on, it moves the elements between ranks. If the
-// place changes during a run, protect the region without a place, restore it, and protect it again with its place. Both
-// members have one number per dimension of the region, slowest dimension first.
+// place changes during a run, protect the region without a place, restore it, and protect it again with its place. Each
+// member has one number per dimension of the region, slowest dimension first.
+//
+// Ghosts are elements around the rank's own ones: copies of other ranks' elements, or a border outside the array. They
+// are part of the region and its shape, and are saved with it. If elements move between ranks, ghosts are filled with
+// the elements that their owners get. Ghosts outside the array stay as they are.
 struct GlobalPlace {
-  std::vector<std::uint64_t> shape;   // of the global array, in elements
-  std::vector<std::uint64_t> offset;  // of the region's first element in the global array, in elements
+  std::vector<std::uint64_t> shape;               // of the global array, in elements
+  std::vector<std::uint64_t> offset;              // of the region's first own element in the global array, in elements
+  std::vector<std::uint64_t> ghosts_before = {};  // in the region, before its own elements; empty: none
+  std::vector<std::uint64_t> ghosts_after = {};   // the same after them
 };
 
 namespace detail {
@@ -326,12 +332,16 @@ class SessionBase {
   // Returns how many elements this rank's region of this name has in the snapshot that restore() will restore. Returns
   // nothing if the region is not in that snapshot, or on a fresh start. Use it for memory that must have its size
   // before it is protected. If that snapshot is lost before restore(), another one is restored; a region whose size
-  // differs there is a `mismatch`.
+  // differs there is a `mismatch`. On another number of ranks, it is the number that this rank will get, by the kind or
+  // place with which the region is protected now. A region that is not protected counts as a sequence.
   //
-  // The first call is collective, later calls are local.
+  // The first call of stored() or stored_total() is collective, later calls are local.
   // Requires: neither restore() nor snapshot() was called before the first call.
-  // Throws: as restore() does.
+  // Throws: as restore() does. Kind `usage` for a region of_rank() on another number of ranks.
   [[nodiscard]] std::optional<std::uint64_t> stored(const std::string& name);
+  // Returns how many elements the regions of this name of all ranks have together in that snapshot. Use it for a
+  // sequence that the program cuts itself. Otherwise like stored().
+  [[nodiscard]] std::optional<std::uint64_t> stored_total(const std::string& name);
 
   // Copies the newest recoverable snapshot into the protected regions, and returns a report. On a fresh start it
   // changes nothing, and the report says `restored = false`: there are no snapshots, or [restart] mode = fresh.
@@ -443,11 +453,18 @@ class SessionBase {
     if (access.element == Element::opaque) access.type_name = typeid(T).name();
     return access;
   }
+  static std::uint64_t ghosts_of(const GlobalPlace& place, std::size_t dimension) {
+    std::uint64_t ghosts = 0;
+    if (dimension < place.ghosts_before.size()) ghosts += place.ghosts_before[dimension];
+    if (dimension < place.ghosts_after.size()) ghosts += place.ghosts_after[dimension];
+    return ghosts;
+  }
   template <class C>
   static detail::RegionAccess access_to(C& container, std::optional<GlobalPlace> place) {
     auto access = describe<typename C::value_type>();
     // Part of an array of several dimensions: whole rows of it, one after another.
     if (place && place->shape.size() > 1) access.shape.assign(place->shape.begin() + 1, place->shape.end());
+    for (std::size_t i = 0; i < access.shape.size(); ++i) access.shape[i] += ghosts_of(*place, i + 1);
     access.place = std::move(place);
     access.elements = [&container] { return static_cast<std::size_t>(container.size()); };
     access.resize = [&container](std::size_t n) { container.resize(n); };

@@ -20,6 +20,7 @@
 #include "schedule/auto_levels.hpp"
 #include "schedule/schedule.hpp"
 #include "session/regions.hpp"
+#include "session/stored_regions.hpp"
 #include "store/store.hpp"
 
 namespace cairn {
@@ -49,10 +50,16 @@ struct Application {
   // The same at the last failure after which this rank has stayed, if it had not got there yet.
   std::array<Version, kMostLevels + 1> dropped = {};
   std::optional<LevelSet> decided = std::nullopt;  // the result of due() for the next snapshot()
-  std::optional<std::map<std::string, std::uint64_t>> stored = std::nullopt;  // elements of regions, once looked up
-  std::optional<replay::Journal> journal = std::nullopt;                      // where only the lost ranks roll back
-  replay::DeadlockCheck deadlocks = {};                                       // the same, while a connection lasts
-  std::unique_ptr<SharedFile> choices = nullptr;                              // of the journal; null: no such file
+  // What the snapshot that restore() will restore has, once looked up.
+  struct Stored {
+    StoredRegions mine;  // in this rank's shard; of another number of ranks, in those that were offered to it
+    StoredRegions all;   // of all ranks
+    bool of_other_ranks = false;
+  };
+  std::optional<Stored> stored = std::nullopt;
+  std::optional<replay::Journal> journal = std::nullopt;  // where only the lost ranks roll back
+  replay::DeadlockCheck deadlocks = {};                   // the same, while a connection lasts
+  std::unique_ptr<SharedFile> choices = nullptr;          // of the journal; null: no such file
   bool replaces = false;  // this process takes the place of a lost rank, and only that one rolls back
   std::optional<OnLoss> on_loss = std::nullopt;
   RestoreReport report = {};

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/list_text.hpp"
+#include "reshape/tiles.hpp"
 
 namespace cairn {
 namespace {
@@ -94,6 +95,17 @@ Status check_kind(const RegionInfo& region, const detail::AnyKind& kind) {
   return {};
 }
 
+// Without ghosts, the table of a shard does not mention them.
+void take_ghosts(const GlobalPlace& place, RegionInfo& info) {
+  const auto is_zero = [](const std::vector<std::uint64_t>& widths) {
+    return std::ranges::all_of(widths, [](std::uint64_t width) { return width == 0; });
+  };
+  if (is_zero(place.ghosts_before) && is_zero(place.ghosts_after)) return;
+  const std::vector<std::uint64_t> none(info.global_shape.size(), 0);
+  info.ghosts_before = place.ghosts_before.empty() ? none : place.ghosts_before;
+  info.ghosts_after = place.ghosts_after.empty() ? none : place.ghosts_after;
+}
+
 Error null_pointer(const RegionInfo& region) {
   return {Code::invalid_argument,
           fmt::format("region \"{}\" of type {} is at a null pointer", region.name, region.type_text()),
@@ -114,6 +126,7 @@ Regions::Region Regions::region_of(const std::string& name, detail::RegionAccess
   if (access.place) {
     info.global_shape = std::move(access.place->shape);
     info.global_offset = std::move(access.place->offset);
+    take_ghosts(*access.place, info);
   }
   region.elements = std::move(access.elements);
   region.resize = std::move(access.resize);
@@ -151,7 +164,8 @@ bool Regions::Region::has_fixed_size_other_than(const RegionInfo& stored) const 
 
 bool Regions::Region::has_place_other_than(const RegionInfo& stored) const {
   if (info.global_shape.empty() || stored.global_shape.empty()) return false;
-  return info.global_shape != stored.global_shape || info.global_offset != stored.global_offset;
+  return info.global_shape != stored.global_shape || info.global_offset != stored.global_offset ||
+         info.ghosts_before != stored.ghosts_before || info.ghosts_after != stored.ghosts_after;
 }
 
 Status Regions::protect(const std::string& name, detail::RegionAccess access) {
@@ -308,7 +322,8 @@ Status Regions::restore(const ShardFile& file, const std::string& only) {
 }
 
 reshape::Share Regions::Region::share() const {
-  if (!info.global_shape.empty()) return reshape::Block{info.global_shape, info.global_offset, {}, {}, {}};
+  if (!info.global_shape.empty())
+    return reshape::Block{info.global_shape, info.global_offset, info.ghosts_before, info.ghosts_after, {}};
   if (const auto* part = std::get_if<SequencePart>(&kind))
     return reshape::Sequence{.part = reshape::Sequence::Part{part->first, part->count}};
   if (const auto* other = std::get_if<Like>(&kind)) return reshape::Sequence{.like = other->region};
@@ -334,6 +349,28 @@ bool Regions::need_exchange(const Shard& shard, Rank self) {
     const auto found = shard.find(region.info.name);
     return found && region.is_of_others(shard.regions()[*found].info, self);
   });
+}
+
+std::optional<std::uint64_t> Regions::share_of(const std::string& name, const StoredRegions& all, Rank self,
+                                               std::uint32_t ranks) {
+  const auto stored = all.find(name);
+  if (stored == all.end()) return std::nullopt;
+  const StoredRegion& region = stored->second;
+  const auto known = by_name_.find(name);
+  const detail::AnyKind kind = known == by_name_.end() ? detail::AnyKind{} : known->second->kind;
+  if (known != by_name_.end() && !known->second->info.global_shape.empty()) {
+    known->second->look();
+    return known->second->info.elements();
+  }
+  if (std::holds_alternative<Same>(kind)) return region.elements / region.shards;
+  if (const auto* part = std::get_if<SequencePart>(&kind)) return part->count * region.elements_in_step();
+  if (const auto* other = std::get_if<Like>(&kind)) {
+    const auto model = all.find(other->region);
+    const auto share = share_of(other->region, all, self, ranks);
+    if (!share || model->second.elements == 0) return 0;
+    return *share / model->second.elements_in_step() * (region.steps / model->second.steps) * region.elements_in_step();
+  }
+  return reshape::even_share(region.steps, self.value, ranks).count * region.elements_in_step();
 }
 
 Result<std::vector<reshape::Wanted>> Regions::wanted() {

@@ -18,6 +18,7 @@
 #include "format/shard.hpp"
 #include "format/shard_plan.hpp"
 #include "reshape/share.hpp"
+#include "session/stored_regions.hpp"
 
 namespace cairn {
 
@@ -48,6 +49,15 @@ class Regions {
   // What the ranks exchange, if they restore a snapshot of other ranks or parts of arrays. Refers to this object and to
   // the application's memory.
   [[nodiscard]] Result<std::vector<reshape::Wanted>> wanted();
+  // How many elements a region will have on this rank of so many, of a snapshot of another number of ranks. `all`: what
+  // the snapshot has. A region that is not protected, or has no kind, counts as a sequence. Nothing: it is missing
+  // there. Requires: the region is not of one old rank.
+  [[nodiscard]] std::optional<std::uint64_t> share_of(const std::string& name, const StoredRegions& all, Rank self,
+                                                      std::uint32_t ranks);
+  [[nodiscard]] bool is_of_one_old_rank(const std::string& name) const {
+    const auto known = by_name_.find(name);
+    return known != by_name_.end() && std::holds_alternative<OfRank>(known->second->kind);
+  }
   // Whether this rank's regions are other elements than those in its own shard. `self`: the rank.
   [[nodiscard]] bool need_exchange(const Shard& shard, Rank self);
 

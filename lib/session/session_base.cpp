@@ -80,6 +80,10 @@ std::optional<std::uint64_t> SessionBase::stored(const std::string& name) {
   return answer(*impl_, impl_->stored(name));
 }
 
+std::optional<std::uint64_t> SessionBase::stored_total(const std::string& name) {
+  return answer(*impl_, impl_->stored_total(name));
+}
+
 const RestoreReport& SessionBase::last_restore() const { return impl_->last_restore(); }
 
 bool SessionBase::due() { return answer(*impl_, impl_->due()); }

@@ -53,13 +53,6 @@ Error of_one_region(const std::string& name) {
           "call restore() without a name"};
 }
 
-Error of_other_ranks(std::uint32_t old_ranks) {
-  return {
-      Code::mismatch,
-      "stored: the snapshot has " + std::to_string(old_ranks) + " ranks, so the shares of today's ranks are not known",
-      "protect containers, which restore() resizes"};
-}
-
 // An error that is not the fault of a shard of this rank.
 Error not_mine(Error error) {
   if (is_of_source(error.code)) error.code = Code::failed_elsewhere;
@@ -106,13 +99,16 @@ std::optional<RestoreResult> SessionImpl::exchange_offered(const Offer& offer, c
   return RestoreResult{};
 }
 
-std::optional<RestoreResult> SessionImpl::look_for_exchange(const Offer& offer) {
+std::optional<RestoreResult> SessionImpl::look_for_exchange(const Offer& offer, StoredRegions& found) {
   OfferedShards shards(*connection_->local, offer);
   const auto exchange = prepare_exchange(offer, shards, OfferCall::stored);
   if (!exchange) return RestoreResult{exchange.error(), {}, {}};
   if (exchange->way == Exchange::Way::again) return shards.is_damaged() ? shards.refused() : RestoreResult{};
   if (offer.old_ranks == size()) return std::nullopt;
-  return RestoreResult{of_other_ranks(offer.old_ranks), {}, {}};
+  shards.check_all();
+  if (shards.is_damaged()) return shards.refused();
+  for (const Shard& shard : shards.shards()) add(shard, found);
+  return std::nullopt;
 }
 
 // Collective among the ranks, with the same result on all.

@@ -49,6 +49,8 @@ class SessionImpl {
   [[nodiscard]] Result<RestoreReport> restore(const std::string& only);
   // The number of elements of this rank's region in the snapshot that restore() would restore; nothing: no such region.
   [[nodiscard]] Result<std::optional<std::uint64_t>> stored(const std::string& name);
+  // The same of all ranks together.
+  [[nodiscard]] Result<std::optional<std::uint64_t>> stored_total(const std::string& name);
   // Whether the next snapshot() takes one. That decision is made here, and snapshot() keeps to it.
   [[nodiscard]] Result<bool> due();
   // `forced`: a level that this snapshot is for, due or not.
@@ -196,7 +198,8 @@ class SessionImpl {
   [[nodiscard]] Result<Offer> settle_offer(const std::function<RestoreResult(const Offer&)>& answer, Restores who);
   [[nodiscard]] bool may_exchange(const Offer& offer) const;
   [[nodiscard]] Result<ShardFile> open_own(const Offer& offer) const;
-  [[nodiscard]] Result<std::map<std::string, std::uint64_t>> look_at(const Offer& offer);
+  [[nodiscard]] Status look_at_stored(const char* call);
+  [[nodiscard]] Result<StoredRegions> look_at(const Offer& offer);
   [[nodiscard]] Result<std::uint64_t> take_offer(const Offer& offer, const std::string& only);
   void accept(const Offer& offer);
   // Of what all ranks restore together; nothing for a fresh start.
@@ -217,8 +220,8 @@ class SessionImpl {
   [[nodiscard]] Result<Exchange> prepare_exchange(const Offer& offer, OfferedShards& shards, OfferCall call);
   [[nodiscard]] std::optional<RestoreResult> exchange_offered(const Offer& offer, const std::string& only,
                                                               std::uint64_t& calls);
-  // An answer of stored(); nothing: each rank looks at its own shard.
-  [[nodiscard]] std::optional<RestoreResult> look_for_exchange(const Offer& offer);
+  // An answer of stored(); nothing: all is well. Of another number of ranks, `found` gets what this rank was offered.
+  [[nodiscard]] std::optional<RestoreResult> look_for_exchange(const Offer& offer, StoredRegions& found);
   [[nodiscard]] Status move_regions(const Offer& offer, OfferedShards& shards);
 
   [[nodiscard]] HeadLink& link() { return *connection_->link; }

@@ -88,30 +88,55 @@ Result<RestoreReport> SessionImpl::restore(const std::string& only) {
 
 Result<std::optional<std::uint64_t>> SessionImpl::stored(const std::string& name) {
   Application& app = application_;
-  if (auto status = usable_now("stored"); !status) return fail(status.error());
-  if (!app.stored) {
-    const WatchedCall watched(watcher_, CairnCall::restore);
-    if (is_under_way())
-      return fail(Code::invalid_argument, "stored: called after restore() or snapshot()",
-                  "call it before the first of them");
-    obstruct("calls stored()", replay::Journal::Until::end);
-    auto span = connection_->trace.span("look");
-    std::map<std::string, std::uint64_t> found;
-    const auto look = [&](const Offer& offer) {
-      if (may_exchange(offer)) {
-        if (auto refused = look_for_exchange(offer)) return *std::move(refused);
-      }
-      const auto seen = look_at(offer);
-      found = seen.value_or(std::map<std::string, std::uint64_t>{});
-      return seen ? RestoreResult{} : refused(seen.error());
-    };
-    const auto accepted = settle_offer(look, Restores::all);
-    if (!accepted) return fail(accepted.error());
-    app.stored = std::move(found);
+  if (auto status = look_at_stored("stored"); !status) return fail(status.error());
+  if (app.stored->of_other_ranks) {
+    if (app.regions.is_of_one_old_rank(name))
+      return fail(Code::invalid_argument, fmt::format("stored: \"{}\" is what one old rank had", name),
+                  "protect a container, which restore() resizes");
+    return app.regions.share_of(name, app.stored->all, rank(), size());
   }
-  const auto region = app.stored->find(name);
-  if (region == app.stored->end()) return std::nullopt;
-  return region->second;
+  const auto region = app.stored->mine.find(name);
+  if (region == app.stored->mine.end()) return std::nullopt;
+  return region->second.elements;
+}
+
+Result<std::optional<std::uint64_t>> SessionImpl::stored_total(const std::string& name) {
+  if (auto status = look_at_stored("stored_total"); !status) return fail(status.error());
+  const auto region = application_.stored->all.find(name);
+  if (region == application_.stored->all.end()) return std::nullopt;
+  return region->second.elements;
+}
+
+// The first time: what the snapshot has that restore() will restore.
+Status SessionImpl::look_at_stored(const char* call) {
+  Application& app = application_;
+  if (auto status = usable_now(call); !status) return status;
+  if (app.stored) return {};
+  const WatchedCall watched(watcher_, CairnCall::restore);
+  if (is_under_way())
+    return fail(Code::invalid_argument, fmt::format("{}: called after restore() or snapshot()", call),
+                "call it before the first of them");
+  obstruct("calls stored()", replay::Journal::Until::end);
+  auto span = connection_->trace.span("look");
+  Application::Stored found;
+  const auto look = [&](const Offer& offer) {
+    found = {};
+    found.of_other_ranks = !offer.fresh && offer.old_ranks != size();
+    if (may_exchange(offer)) {
+      if (auto again = look_for_exchange(offer, found.mine)) return *std::move(again);
+    }
+    if (found.of_other_ranks) return RestoreResult{};
+    auto seen = look_at(offer);
+    if (!seen) return refused(seen.error());
+    found.mine = *std::move(seen);
+    return RestoreResult{};
+  };
+  if (const auto accepted = settle_offer(look, Restores::all); !accepted) return fail(accepted.error());
+  auto all = add_up(ranks(), found.mine);
+  if (!all) return fail(all.error());
+  found.all = *std::move(all);
+  app.stored = std::move(found);
+  return {};
 }
 
 // The heads offer a snapshot as often as a rank's `answer` is that its shard cannot be read. Returns the one that all
@@ -206,10 +231,10 @@ Result<ShardFile> SessionImpl::open_own(const Offer& offer) const {
   return open_offered(*connection_->local, offer, {connection_->rank(), false});
 }
 
-// How many elements each region of the shard has. The shard is checked as a whole, as restore() would.
-Result<std::map<std::string, std::uint64_t>> SessionImpl::look_at(const Offer& offer) {
-  std::map<std::string, std::uint64_t> elements;
-  if (offer.fresh) return elements;
+// What this rank's shard has. The shard is checked as a whole, as restore() would.
+Result<StoredRegions> SessionImpl::look_at(const Offer& offer) {
+  StoredRegions regions;
+  if (offer.fresh) return regions;
   auto span = connection_->trace.span("read", offer.snapshot.version.value);
   auto file = open_own(offer);
   if (!file) return fail(file.error());
@@ -217,8 +242,8 @@ Result<std::map<std::string, std::uint64_t>> SessionImpl::look_at(const Offer& o
   if (!shard) return fail(shard.error());
   span.set_bytes(shard->header().data_bytes);
   if (auto whole = check_blocks(*shard); !whole) return fail(whole.error().in_file(shard->name()));
-  for (const PlacedRegion& region : shard->regions()) elements.emplace(region.info.name, region.info.elements());
-  return elements;
+  add(*shard, regions);
+  return regions;
 }
 
 // Returns how many snapshot() calls the job has made at the safe point that this takes it to.

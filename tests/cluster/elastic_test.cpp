@@ -1,8 +1,10 @@
 // A job that comes back with another number of ranks, or with other parts of its arrays.
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -295,14 +297,117 @@ TEST(Elastic, removes_what_a_restore_that_died_had_brought) {
   EXPECT_THAT(files_on(job.node_store(1)), Not(Contains(HasSubstr(names::brought().path))));
 }
 
-TEST(Elastic, refuses_stored_where_shares_are_not_known) {
+TEST(Elastic, tells_before_a_restore_how_many_elements_a_rank_will_get) {
   Job job({3, 3}, settings("2"));
   take_grid_steps(job, 2);
-  job.reshape({2, 2});
+  job.reshape({2, 3});
   job.run_well_and_die([](JobSession& session) {
-    EXPECT_THAT(thrown_by([&] { (void)session.stored("ids"); }), Fails(ErrorKind::mismatch, {"stored", "4 ranks"}));
-    EXPECT_EQ(Grid(session).restore(), 2U);
+    const std::uint32_t rank = session.rank();
+    EXPECT_EQ(session.stored_total("ids"), 101U);
+    EXPECT_EQ(session.stored_total("positions"), 202U);
+    EXPECT_EQ(session.stored_total("rows"), 23U * 40U);
+    EXPECT_EQ(session.stored_total("columns"), std::nullopt);
+    EXPECT_EQ(session.stored("columns"), std::nullopt);
+    EXPECT_EQ(session.stored("ids"), rank < 2 ? 34U : 33U);
+    std::uint32_t step = 0;
+    std::string protocol;
+    session.protect("step", step, same);
+    session.protect("protocol", protocol, of_rank(0));
+    session.protect("ids", protocol, sequence_part(0, 7));
+    session.protect("positions", protocol, like("ids"));
+    EXPECT_EQ(session.stored("step"), 1U);
+    EXPECT_EQ(session.stored("ids"), 7U);
+    EXPECT_EQ(session.stored("positions"), 14U);
+    EXPECT_THAT(thrown_by([&] { (void)session.stored("protocol"); }), Fails(ErrorKind::usage, {"protocol"}));
+
+    // Memory of a size that cannot change later, cut as the program likes.
+    std::vector<double> rows(*session.stored_total("rows") / 40 / 3 * 40 + (rank == 2 ? 2 * 40 : 0));
+    std::vector<std::int64_t> ids(rank == 1 ? 101 : 0);
+    std::vector<float> positions(2 * ids.size());
+    session.protect("rows", rows, GlobalPlace{{23, 40}, {7 * rank, 0}});
+    session.protect("ids", ids.data(), ids.size(), sequence_part(rank < 2 ? 0 : 101, ids.size()));
+    session.protect("positions", std::span(positions), like("ids"));
+    if (rank > 0) session.unprotect("protocol");
+    EXPECT_TRUE(session.restore().restored);
+    EXPECT_EQ(step, 2U);
+    EXPECT_EQ(std::set(ids.begin(), ids.end()).size(), ids.size());
+    EXPECT_EQ(session.stored_total("ids"), 101U) << "it is known";
   });
+}
+
+TEST(Elastic, knows_totals_on_the_same_number_of_ranks_too) {
+  Job job({3, 3}, settings("2"));
+  take_grid_steps(job, 2);
+  std::string off = settings("");
+  off.replace(off.find("elastic = on"), 12, "elastic = off");
+  for (const std::string& one : {settings(""), off}) {
+    job.configure(one);
+    job.run_well_and_die([](JobSession& session) {
+      EXPECT_EQ(session.stored("rows"), (session.rank() == 0 ? 5U : 6U) * 40U);
+      EXPECT_EQ(session.stored_total("rows"), 23U * 40U);
+      EXPECT_EQ(Grid(session).restore(), 2U);
+    });
+  }
+}
+
+// A periodic array of 6 x 8 in blocks, each with a ghost at all sides, one of another width.
+struct Halo {
+  std::uint64_t rows, columns, first_row, first_column;
+  std::vector<int> cells;
+
+  Halo(const SessionBase& session, std::uint64_t down, std::uint64_t across) : rows(6 / down), columns(8 / across) {
+    first_row = session.rank() / across * rows;
+    first_column = session.rank() % across * columns;
+    cells.assign((rows + 2) * (columns + 3), -1);
+  }
+  void protect(JobSession& session) {
+    session.protect("cells", cells.data(), {rows + 2, columns + 3},
+                    GlobalPlace{{6, 8}, {first_row, first_column}, {1, 2}, {1, 1}});
+  }
+  int& at(std::uint64_t row, std::uint64_t column) { return cells[(row + 1) * (columns + 3) + column + 2]; }
+  void fill() {
+    for (std::uint64_t row = 0; row < rows; ++row)
+      for (std::uint64_t column = 0; column < columns; ++column)
+        at(row, column) = static_cast<int>(10 * (first_row + row) + first_column + column);
+  }
+  // Own elements, and ghosts in the array; others are as they were.
+  void expect_filled() const {
+    for (std::uint64_t i = 0; i < cells.size(); ++i) {
+      const std::int64_t row = static_cast<std::int64_t>(first_row + i / (columns + 3)) - 1;
+      const std::int64_t column = static_cast<std::int64_t>(first_column + i % (columns + 3)) - 2;
+      const bool is_inside = row >= 0 && row < 6 && column >= 0 && column < 8;
+      EXPECT_EQ(cells[i], is_inside ? 10 * row + column : -7) << row << ", " << column;
+    }
+  }
+};
+
+// The old ranks have not exchanged their ghosts, which have wrong values.
+TEST(Elastic, takes_no_data_from_ghosts_and_fills_those_that_have_an_owner) {
+  struct Grids {
+    Ranks ranks;
+    std::uint64_t down, across;
+  };
+  for (const auto& [ranks, down, across] :
+       {Grids{{3, 3}, 2, 2}, Grids{{3, 3}, 1, 4}, Grids{{2, 2}, 2, 1}, Grids{{4, 4}, 3, 2}}) {
+    Job job({3, 3}, settings(""));
+    job.run_well_and_die([](JobSession& session) {
+      Halo halo(session, 2, 2);
+      halo.protect(session);
+      halo.fill();
+      session.snapshot();
+      session.wait(LevelId::local);
+    });
+    SCOPED_TRACE(fmt::format("{} x {}", down, across));
+    job.reshape(ranks);
+    job.run_well_and_die([&, down = down, across = across](JobSession& session) {
+      Halo halo(session, down, across);
+      std::ranges::fill(halo.cells, -7);
+      halo.protect(session);
+      EXPECT_TRUE(session.restore().restored);
+      if (session.size() == 4 && down == 2) return;  // each rank has its own block again, with its ghosts
+      halo.expect_filled();
+    });
+  }
 }
 
 // Until there is a snapshot of this number of ranks, the old one is the job's state.

@@ -1,7 +1,6 @@
 #include "format/joined_regions.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 namespace cairn {
 namespace {
@@ -17,8 +16,17 @@ bool have_one_type(const RegionInfo& a, const RegionInfo& b) {
 bool lies_in(const RegionInfo& region, const std::vector<std::uint64_t>& array) {
   if (region.global_shape != array || region.shape.size() != array.size()) return false;
   for (std::size_t d = 0; d < array.size(); ++d)
-    if (region.global_offset[d] > array[d] || region.shape[d] > array[d] - region.global_offset[d]) return false;
+    if (region.global_offset[d] > array[d] || region.own_length(d) > array[d] - region.global_offset[d]) return false;
   return true;
+}
+
+// Of a region that lies in an array.
+JoinedRegions::Part part_by_place(const RegionInfo& region) {
+  const std::size_t dimensions = region.shape.size();
+  JoinedRegions::Part part{region.global_offset, {}, std::vector<std::uint64_t>(dimensions, 0)};
+  for (std::size_t d = 0; d < dimensions; ++d) part.extent.push_back(region.own_length(d));
+  if (region.has_ghosts()) part.inner = region.ghosts_before;
+  return part;
 }
 
 bool differ_in_length_only(const RegionInfo& a, const RegionInfo& b) {
@@ -36,7 +44,7 @@ std::optional<JoinedRegions> join(std::span<const RegionInfo* const> regions) {
   });
   if (!in_one_array) return join_in_order(regions);
   JoinedRegions joined{first.global_shape, {}, true};
-  for (const RegionInfo* region : regions) joined.starts.push_back(region->global_offset);
+  for (const RegionInfo* region : regions) joined.parts.push_back(part_by_place(*region));
   return joined;
 }
 
@@ -49,31 +57,32 @@ std::optional<JoinedRegions> join_in_order(std::span<const RegionInfo* const> re
   JoinedRegions joined{shape_in_array(first), {}, false};
   joined.shape.front() = 0;
   for (const RegionInfo* region : regions) {
-    auto& start = joined.starts.emplace_back(joined.shape.size(), 0);
-    start.front() = joined.shape.front();
-    joined.shape.front() += shape_in_array(*region).front();
+    const std::vector<std::uint64_t> zeros(joined.shape.size(), 0);
+    auto& part = joined.parts.emplace_back(JoinedRegions::Part{zeros, shape_in_array(*region), zeros});
+    part.start.front() = joined.shape.front();
+    joined.shape.front() += part.extent.front();
   }
   return joined;
 }
 
 // Sweeps along dimension 0: only regions that are there at the same time are compared.
-bool have_common_elements(std::span<const RegionInfo* const> regions, const JoinedRegions& joined) {
-  const auto begin = [&](std::size_t i, std::size_t d) { return joined.starts[i][d]; };
-  const auto end = [&](std::size_t i, std::size_t d) { return begin(i, d) + shape_in_array(*regions[i])[d]; };
-  std::vector<std::size_t> order(regions.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::erase_if(order, [&](std::size_t i) { return regions[i]->elements() == 0; });
-  std::ranges::sort(order, {}, [&](std::size_t i) { return begin(i, 0); });
-  std::vector<std::size_t> open;
-  for (const std::size_t i : order) {
-    std::erase_if(open, [&](std::size_t other) { return end(other, 0) <= begin(i, 0); });
-    for (const std::size_t other : open) {
+bool have_common_elements(const JoinedRegions& joined) {
+  using Part = JoinedRegions::Part;
+  const auto end = [](const Part& part, std::size_t d) { return part.start[d] + part.extent[d]; };
+  std::vector<const Part*> order;
+  for (const Part& part : joined.parts)
+    if (std::ranges::find(part.extent, 0U) == part.extent.end()) order.push_back(&part);
+  std::ranges::sort(order, {}, [](const Part* part) { return part->start.front(); });
+  std::vector<const Part*> open;
+  for (const Part* part : order) {
+    std::erase_if(open, [&](const Part* other) { return end(*other, 0) <= part->start.front(); });
+    for (const Part* other : open) {
       bool common = true;
       for (std::size_t d = 0; d < joined.shape.size(); ++d)
-        common = common && begin(i, d) < end(other, d) && begin(other, d) < end(i, d);
+        common = common && part->start[d] < end(*other, d) && other->start[d] < end(*part, d);
       if (common) return true;
     }
-    open.push_back(i);
+    open.push_back(part);
   }
   return false;
 }

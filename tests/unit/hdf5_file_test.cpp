@@ -35,6 +35,10 @@ SampleRegions regions_of(Rank rank) {
   // On one rank each: another type.
   regions.add({"mixed", rank.value % 2 == 0 ? ElementType::int32 : ElementType::float32, 4, "", {3}, {}, {}}, 5);
   if (rank.value == 1) regions.add({"only here", ElementType::float64, 8, "", {2, 2}, {}, {}}, 6);
+  // A column of a table with two rows, and ghosts around it.
+  RegionInfo column{"column", ElementType::int32, 4, "", {4, 3}, {2, 4}, {0, rank.value % 4}};
+  column.ghosts_before = column.ghosts_after = {1, 1};
+  regions.add(std::move(column), rank.value);
   // Empty on rank 0.
   regions.add({"growing", ElementType::int32, 4, "", {rank.value}, {}, {}}, rank.value);
   return regions;
@@ -364,7 +368,7 @@ for r in range(4):
     assert g["particles"].attrs["type"] == b"Particle"
 a = f["arrays"]
 assert sorted(a.keys()) == sorted(["plate", "step", "nothing", "particles", "field", "50%b of ünïts.",
-                                   "only here", "growing"]), list(a.keys())
+                                   "only here", "growing", "column"]), list(a.keys())
 assert (a["plate"][...] == np.concatenate([f["rank%06d/plate" % r][...] for r in range(4)])).all()
 plate = a["plate"][...]
 assert a["field"].shape == (8, 3)
@@ -372,6 +376,7 @@ assert (a["field"][...] == np.concatenate([f["rank%06d/field" % r][...] for r in
 assert (a["step"][...] == [1000, 2000, 3000, 4000]).all()
 assert (a["50%b of ünïts."][...] == np.concatenate([r * 1000 + np.arange(3) for r in range(4)])).all()
 assert (a["growing"][...] == np.concatenate([r * 1000 + np.arange(r) for r in range(4)])).all()
+assert (a["column"][...] == [[r * 1000 + 3 * i + 1 for r in range(4)] for i in (1, 2)]).all()
 assert a["nothing"].shape == (0,) and a["only here"].shape == (2, 2) and a["particles"].shape == (20,)
 parts = [f["rank%06d/particles" % r][...].tobytes() for r in range(4)]
 assert a["particles"][...].tobytes() == b"".join(parts) and len(set(parts)) == 4

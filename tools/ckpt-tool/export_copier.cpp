@@ -25,8 +25,15 @@ void fill_with_nothing(const RegionInfo& info, MutableBytes into) {
   if (info.type == cairn::ElementType::float32) fill(std::numeric_limits<float>::quiet_NaN());
 }
 
-cairn::reshape::Box box_of(const std::vector<std::uint64_t>& start, const std::vector<std::uint64_t>& shape) {
-  return {{start.begin(), start.end()}, shape};
+cairn::reshape::Box box_of(const std::vector<std::uint64_t>& start, const std::vector<std::uint64_t>& extent) {
+  return {{start.begin(), start.end()}, extent};
+}
+
+// The region as a box of the array. It is larger than its part of it where it has ghosts.
+cairn::reshape::Box region_in_array(const ExportPart& part) {
+  cairn::reshape::Box box = box_of(part.there.start, part.info.shape.empty() ? part.there.extent : part.info.shape);
+  for (std::size_t d = 0; d < box.first.size(); ++d) box.first[d] -= static_cast<std::int64_t>(part.there.inner[d]);
+  return box;
 }
 
 }  // namespace
@@ -35,7 +42,7 @@ Copier::Copier(cairn::SnapshotReader& reader, const std::vector<Export>& exports
   for (const Export& one : exports) {
     for (const ExportPart& part : one.parts) {
       by_rank_[part.rank].emplace_back(&one, &part);
-      total_ += part.info.size_bytes();
+      total_ += part.elements() * part.info.element_bytes;
     }
   }
   progress_ = bar_.follow();
@@ -61,39 +68,23 @@ Status Copier::run(const Sink& sink) {
 }
 
 Status Copier::copy(const Export& one, const ExportPart& part, MutableBytes into) {
-  const cairn::reshape::LocalArray array{cairn::reshape::whole(one.info.shape), one.info.element_bytes};
-  auto shape = part.info.shape;
-  if (shape.size() < part.start.size()) shape = {1};  // a scalar is one element
-  Status status;
-  held_ = {};
-  read_ = 0;
-  each_run(array, box_of(part.start, shape), [&](std::uint64_t offset, std::uint64_t bytes) {
-    if (status) status = take(part, into.subspan(offset, bytes));
-  });
-  return status;
-}
-
-Status Copier::take(const ExportPart& part, MutableBytes into) {
-  while (!into.empty()) {
-    if (held_.empty()) {
-      if (auto status = read_more(part); !status) return status;
-    }
-    const std::size_t count = std::min(into.size(), held_.size());
-    cairn::copy_bytes(held_.first(count), into.first(count));
-    held_ = held_.subspan(count);
-    into = into.subspan(count);
-  }
-  return {};
-}
-
-Status Copier::read_more(const ExportPart& part) {
+  using cairn::reshape::LocalArray;
   constexpr std::uint64_t kPieceBytes = 16 * cairn::kMiB;
-  buffer_.resize(std::min(kPieceBytes, part.info.size_bytes() - read_));
-  if (auto status = reader_.read(part.rank, part.info.name, read_, buffer_); !status) return status;
-  read_ += buffer_.size();
-  done_ += buffer_.size();
-  held_ = buffer_;
-  if (progress_) progress_(done_, total_);
+  const std::uint64_t element = one.info.element_bytes;
+  const LocalArray array{cairn::reshape::whole(one.info.shape), element};
+  const LocalArray region{region_in_array(part), element};
+  const auto read = [&](std::uint64_t offset, MutableBytes bytes) {
+    return reader_.read(part.rank, part.info.name, offset, bytes);
+  };
+  const auto wanted = box_of(part.there.start, part.there.extent);
+  if (wanted.empty()) return {};
+  for (const auto& piece : pieces(wanted, std::max<std::uint64_t>(kPieceBytes / element, 1))) {
+    buffer_.resize(piece.elements() * element);
+    if (auto status = read_part(region, read, piece, buffer_); !status) return status;
+    write_part(array, into, piece, buffer_);
+    done_ += buffer_.size();
+    if (progress_) progress_(done_, total_);
+  }
   return {};
 }
 

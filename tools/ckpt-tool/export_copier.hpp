@@ -32,9 +32,6 @@ class Copier {
 
  private:
   [[nodiscard]] cairn::Status copy(const Export& one, const ExportPart& part, cairn::MutableBytes into);
-  // The next bytes of the region that is being copied.
-  [[nodiscard]] cairn::Status take(const ExportPart& part, cairn::MutableBytes into);
-  [[nodiscard]] cairn::Status read_more(const ExportPart& part);
 
   cairn::SnapshotReader& reader_;
   std::map<cairn::Rank, std::vector<std::pair<const Export*, const ExportPart*>>> by_rank_;
@@ -43,8 +40,6 @@ class Copier {
   std::uint64_t total_ = 0;
   std::uint64_t done_ = 0;
   cairn::Buffer buffer_;
-  cairn::Bytes held_;       // of the buffer, not yet taken
-  std::uint64_t read_ = 0;  // bytes of the region
 };
 
 }  // namespace ckpt_tool

@@ -26,10 +26,10 @@ std::optional<Export> join_parts(const std::string& name, const std::vector<Expo
   whole.info.shape = joined->shape;
   std::uint64_t elements = 0;
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    whole.parts[i].start = joined->starts[i];
-    elements += parts[i].info.elements();
+    whole.parts[i].there = joined->parts[i];
+    elements += whole.parts[i].elements();
   }
-  whole.has_gaps = joined->placed && (elements != whole.info.elements() || have_common_elements(infos, *joined));
+  whole.has_gaps = joined->placed && (elements != whole.info.elements() || have_common_elements(*joined));
   return whole;
 }
 
@@ -37,7 +37,8 @@ void add(std::vector<Export>& exports, const std::string& name, const std::vecto
   if (auto whole = join_parts(name, parts, how)) return exports.push_back(std::move(*whole));
   for (const ExportPart& part : parts) {
     Export one{name, false, part.info, {part}, false};
-    one.parts.front().start.assign(part.info.shape.size(), 0);
+    const std::vector<std::uint64_t> zeros(part.info.shape.size(), 0);
+    one.parts.front().there = {zeros, part.info.shape, zeros};
     exports.push_back(std::move(one));
   }
 }
@@ -45,6 +46,12 @@ void add(std::vector<Export>& exports, const std::string& name, const std::vecto
 std::string rank_text(const Export& one) { return fmt::format("rank{:06}", one.parts.front().rank.value); }
 
 }  // namespace
+
+std::uint64_t ExportPart::elements() const {
+  std::uint64_t product = 1;
+  for (const std::uint64_t length : there.extent) product *= length;
+  return product;
+}
 
 std::string Export::path_in_hdf5() const { return fmt::format("/{}/{}", whole ? "arrays" : rank_text(*this), name); }
 

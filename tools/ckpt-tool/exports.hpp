@@ -16,7 +16,8 @@ namespace ckpt_tool {
 struct ExportPart {
   cairn::Rank rank;
   cairn::RegionInfo info;
-  std::vector<std::uint64_t> start;  // where its first element lies in the array
+  cairn::JoinedRegions::Part there = {};  // what it has of the array
+  [[nodiscard]] std::uint64_t elements() const;
 };
 
 // One array of the output.

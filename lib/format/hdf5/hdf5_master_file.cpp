@@ -37,15 +37,18 @@ std::string without_patterns(const std::string& text) {
   return out;
 }
 
-// Maps the region's dataset in its node file to where it lies in the array.
-bool map_part(const Handle& properties, const Handle& array, const Part& part, const std::vector<std::uint64_t>& from,
+// Maps the region's own elements in its node file to where they lie in the array.
+bool map_part(const Handle& properties, const Handle& array, const Part& part, const JoinedRegions::Part& there,
               const DirName& dir) {
-  const std::vector<hsize_t> start(from.begin(), from.end());
-  std::vector<hsize_t> count(part.info->shape.begin(), part.info->shape.end());
-  if (count.empty()) count.push_back(1);
+  const std::vector<hsize_t> start(there.start.begin(), there.start.end());
+  const std::vector<hsize_t> count(there.extent.begin(), there.extent.end());
+  const std::vector<hsize_t> inner(there.inner.begin(), there.inner.end());
   const Handle source = hdf5::space_of(part.info->shape);
   const std::string path = fmt::format("/{}/{}", hdf5::group_of(part.rank), without_patterns(part.info->name));
+  const bool of_scalar = part.info->shape.empty();
   return H5Sselect_hyperslab(array.get(), H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr) >= 0 &&
+         (of_scalar ||
+          H5Sselect_hyperslab(source.get(), H5S_SELECT_SET, inner.data(), nullptr, count.data(), nullptr) >= 0) &&
          H5Pset_virtual(properties.get(), array.get(), file_beside(dir, part.node).c_str(), path.c_str(),
                         source.get()) >= 0;
 }
@@ -65,8 +68,9 @@ Status write_array(const File& file, const std::vector<Part>& parts, const Joine
   hdf5::fill_with_nothing(properties, first);
   const Handle array = hdf5::space_of(joined.shape);
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    if (parts[i].info->elements() != 0 && !map_part(properties, array, parts[i], joined.starts[i], dir))
-      return file.error("mapping " + path);
+    const auto& extent = joined.parts[i].extent;
+    const bool empty = std::ranges::find(extent, 0U) != extent.end();
+    if (!empty && !map_part(properties, array, parts[i], joined.parts[i], dir)) return file.error("mapping " + path);
   }
   H5Sselect_all(array.get());
   const Handle links(H5Pcreate(H5P_LINK_CREATE), H5Pclose);
@@ -83,7 +87,7 @@ std::optional<JoinedRegions> join_parts(const std::vector<Part>& parts) {
   std::vector<const RegionInfo*> regions;
   for (const Part& part : parts) regions.push_back(part.info);
   auto joined = join(regions);
-  if (joined && joined->placed && have_common_elements(regions, *joined)) return join_in_order(regions);
+  if (joined && joined->placed && have_common_elements(*joined)) return join_in_order(regions);
   return joined;
 }
 

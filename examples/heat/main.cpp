@@ -54,7 +54,7 @@ void simulate(cairn::Session& session, const heat::Options& options) {
   std::int64_t step = 0;
 
   session.protect("plate", plate.cells(), cairn::GlobalPlace{{extent.rows, extent.cols}, {block.first, 0}});
-  session.protect("step", step);
+  session.protect("step", step, cairn::same);
   session.on_loss([&](std::uint32_t parts) { return heat::split_rows(plate, parts); },
                   [&](std::span<const std::vector<std::byte>> parts, std::uint64_t steps) {
                     heat::merge_rows(parts, plate);

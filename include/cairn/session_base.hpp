@@ -463,8 +463,10 @@ class SessionBase {
   static detail::RegionAccess access_to(C& container, std::optional<GlobalPlace> place) {
     auto access = describe<typename C::value_type>();
     // Part of an array of several dimensions: whole rows of it, one after another.
-    if (place && place->shape.size() > 1) access.shape.assign(place->shape.begin() + 1, place->shape.end());
-    for (std::size_t i = 0; i < access.shape.size(); ++i) access.shape[i] += ghosts_of(*place, i + 1);
+    if (place) {
+      for (std::size_t i = 1; i < place->shape.size(); ++i)
+        access.shape.push_back(place->shape[i] + ghosts_of(*place, i));
+    }
     access.place = std::move(place);
     access.elements = [&container] { return static_cast<std::size_t>(container.size()); };
     access.resize = [&container](std::size_t n) { container.resize(n); };

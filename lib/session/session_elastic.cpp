@@ -42,6 +42,20 @@ class Survey {
   std::array<std::uint64_t, kWords> values_{};
 };
 
+// While a rank waits for others in a call of the Comm, it does the work of its head. Ends also if a container throws.
+class WorkMeanwhile {
+ public:
+  WorkMeanwhile(Comm& ranks, HeadLink& link) : ranks_(ranks) {
+    ranks_.on_wait([&link] { return link.work(); });
+  }
+  WorkMeanwhile(const WorkMeanwhile&) = delete;
+  WorkMeanwhile& operator=(const WorkMeanwhile&) = delete;
+  ~WorkMeanwhile() { ranks_.on_wait({}); }
+
+ private:
+  Comm& ranks_;
+};
+
 Error different_calls() {
   return {Code::mismatch, "some ranks call restore(), others restore() of one region or stored()",
           "all ranks make the same calls in the same order"};
@@ -116,9 +130,10 @@ Status SessionImpl::move_regions(const Offer& offer, OfferedShards& shards) {
   auto wanted = application_.regions.wanted();
   if (auto status = agree(ranks(), wanted ? Status{} : fail(wanted.error()), "rank"); !status) return status;
   const reshape::Input input{offer.old_ranks, shards.old_ranks(), *std::move(wanted)};
-  ranks().on_wait([this] { return link().work(); });
-  const auto planned = reshape::plan_reshape(ranks(), input);
-  ranks().on_wait({});
+  const auto planned = [&] {
+    const WorkMeanwhile meanwhile(ranks(), link());
+    return reshape::plan_reshape(ranks(), input);
+  }();
   if (!planned) return fail(planned.error());
   if (planned->finding) return fail(reshape::error_of(*planned->finding));
   reshape::Transfer transfer(ranks(), planned->plan);

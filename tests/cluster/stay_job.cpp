@@ -89,14 +89,15 @@ void StayJob::refill(JobSession& session, StayCarrier& carrier) {
   carrier.wait_all([](std::uint32_t, Bytes) {});
 }
 
-// All ranks make the same call.
-void StayJob::take_snapshot(JobSession& session, std::uint64_t number) const {
+// All ranks make the same call, and get the same answer.
+void StayJob::take_snapshot(JobSession& session, std::uint64_t number) {
   // A call with a level may count as two steps.
   const std::uint64_t kind = setting_.helpers > 1 ? number % 3 : (number + setting_.seed) % 5;
   if (kind == 1) (void)session.due();
   if (kind == 2) (void)session.safe_version(LevelId::local);
-  if (kind == 3) return (void)session.snapshot(LevelId::local);
-  (void)session.snapshot();
+  const auto version = kind == 3 ? session.snapshot(LevelId::local) : session.snapshot();
+  const std::lock_guard guard(mutex_);
+  versions_[number][session.rank()] = version;
 }
 
 void StayJob::application(JobSession& session, StayCarrier& carrier, const std::function<void()>& has_restored) {
@@ -153,6 +154,7 @@ StayJob::Outcome StayJob::run(const Deaths& deaths) {
     if (lost_ranks > 1 && receives_any_early(program_)) may_roll_back_ = true;
     if (setting_.lost_node) stores_.at(*setting_.lost_node)->wipe();
     if (!all_stay) states_.clear();
+    if (!all_stay) versions_.clear();
     restored_.clear();
   };
   const StayProcess::Job job{.config = config_of(setting_),
@@ -207,6 +209,10 @@ StayJob::Outcome StayJob::outcome_of(const StayPool& pool, const std::vector<std
   }
   if (outcome.rollbacks > 0 && !may_roll_back_ && !outcome.lost_in_catch_ups && !setting_.may_roll_back)
     wrong("all ranks have rolled back, and only the lost ones should" + why);
+  for (const auto& [number, answers] : versions_)
+    for (const auto& [rank, version] : answers)
+      if (version != answers.begin()->second)
+        wrong(fmt::format("rank {} gets another answer from snapshot {}", rank, number));
   outcome.results = results_;
   outcome.diverged = diverged_;
   outcome.fault = fault_;

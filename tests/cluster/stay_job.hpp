@@ -61,7 +61,7 @@ class StayJob {
 
  private:
   void application(JobSession& session, StayCarrier& carrier, const std::function<void()>& has_restored);
-  void take_snapshot(JobSession& session, std::uint64_t number) const;
+  void take_snapshot(JobSession& session, std::uint64_t number);
   void refill(JobSession& session, StayCarrier& carrier);
   void note_state(std::uint32_t rank, std::size_t at, std::uint64_t state);
   void wrong(std::string what);
@@ -75,6 +75,8 @@ class StayJob {
   std::mutex mutex_;
   std::map<std::uint32_t, std::uint64_t> results_;
   std::map<std::pair<std::uint32_t, std::size_t>, std::uint64_t> states_;  // by rank and operation that it has made
+  // By snapshot of the program: what it has answered to each rank.
+  std::map<std::uint64_t, std::map<std::uint32_t, std::optional<std::uint32_t>>> versions_;
   std::set<std::uint32_t> restored_;  // ranks that have left restore(), or stayed since
   bool may_roll_back_ = false;        // a process died before all had, or what is needed is not known
   bool diverged_ = false;

@@ -22,6 +22,8 @@ using Process = StayPool::Process;
 
 constexpr const char* kEveryCall = "[levels]\nl1 = every 1\nl2 = off\nl3 = off\nl4 = off\n";
 
+constexpr const char* kEveryThird = "[levels]\nl1 = every 3\nl2 = off\nl3 = off\nl4 = off\n";
+
 // Of a round in which ranks receive from any rank.
 bool is_in_any_round(const Operation& operation) {
   constexpr std::int32_t kFirstTag = 100;
@@ -149,6 +151,8 @@ TEST_P(Stay, lets_all_ranks_roll_back_when_two_replacements_in_a_row_die_before_
 TEST_P(Stay, comes_to_the_same_result_when_the_replacement_is_on_another_node) {
   StaySetting setting = two_nodes();
   setting.spares = {1};
+  setting.settings = kEveryThird;
+  setting.rounds = 6;
   const Case of(GetParam(), setting);
   for (std::uint64_t at = of.restored_at(0); at < of.operations(0); ++at) ASSERT_EQ(of.play({{0, at}}).fault, "");
 }
@@ -192,7 +196,7 @@ class StayHelped : public Stay {
  protected:
   StayHelped() {
     StaySetting setting = two_nodes();
-    setting.settings = "[levels]\nl1 = every 3\nl2 = off\nl3 = off\nl4 = off\n";
+    setting.settings = kEveryThird;
     setting.helpers = 3;
     setting.rounds = 8;
     of_.emplace(GetParam(), setting, Case::Receives::from_named);

@@ -144,7 +144,7 @@ void StayJob::application(JobSession& session, StayCarrier& carrier, const std::
   results_[rank] = cells[1];
 }
 
-StayJob::Outcome StayJob::run(const Deaths& deaths) {
+StayJob::Outcome StayJob::run(const Deaths& deaths, const std::optional<Strike>& strike) {
   StayPool pool(roster_, setting_.has_heads ? HeadMode::rank : HeadMode::inline_, setting_.helpers);
   pool.on_trouble = [this] { network_.wake(); };
   pool.at_meeting = [this](bool all_stay, std::size_t lost_ranks) {
@@ -157,6 +157,7 @@ StayJob::Outcome StayJob::run(const Deaths& deaths) {
     if (!all_stay) versions_.clear();
     restored_.clear();
   };
+  std::vector<std::unique_ptr<StayProcess>> processes;
   const StayProcess::Job job{.config = config_of(setting_),
                              .pool = pool,
                              .network = network_,
@@ -169,12 +170,16 @@ StayJob::Outcome StayJob::run(const Deaths& deaths) {
                                    const std::lock_guard guard(mutex_);
                                    may_roll_back_ = may_roll_back_ || restored_.size() < program_.size();
                                  },
+                             .on_begin =
+                                 [&](StayPool::Process process, std::uint64_t count) {
+                                   if (strike && strike->when == process && strike->begins == count)
+                                     processes[strike->dies]->strike();
+                                 },
                              .on_stayed =
                                  [this](Rank rank) {
                                    const std::lock_guard guard(mutex_);
                                    restored_.insert(rank.value);
                                  }};
-  std::vector<std::unique_ptr<StayProcess>> processes;
   for (std::uint32_t number = 0; number < roster_.size(); ++number) {
     const auto death = deaths.find(number);
     processes.push_back(

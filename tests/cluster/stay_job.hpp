@@ -35,6 +35,12 @@ struct StaySetting {
 
 // By process, the operation at which it dies. Processes are ranks and then the head, node by node, and spares.
 using Deaths = std::map<StayPool::Process, std::uint64_t>;
+// One dies when another one begins so many operations of its application.
+struct Strike {
+  StayPool::Process when = 0;
+  std::uint64_t begins = 0;
+  StayPool::Process dies = 0;
+};
 
 class StayJob {
  public:
@@ -54,7 +60,7 @@ class StayJob {
     bool diverged = false;  // a replacement did again what ranks do after restore()
   };
   // To be called once.
-  Outcome run(const Deaths& deaths);
+  Outcome run(const Deaths& deaths, const std::optional<Strike>& strike = {});
 
   // By process.
   [[nodiscard]] static Roster roster_of(const StaySetting& setting);

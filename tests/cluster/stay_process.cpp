@@ -25,7 +25,12 @@ StayProcess::StayProcess(const Job& job, StayPool::Process number, std::uint64_t
 }
 
 void StayProcess::begins(const std::string& operation) {
-  if (!plan_->next(operation)) throw Died();
+  job_.on_begin(number_, ++begun_);
+  if (!plan_->next(operation) || has_died()) throw Died();
+}
+
+void StayProcess::strike() {
+  if (!plan_->failing.exchange(true)) plan_->on_first_failure();
 }
 
 void StayProcess::run(const Application& application) {

@@ -29,8 +29,10 @@ class StayProcess {
     const std::vector<std::shared_ptr<MemoryStore>>& stores;
     std::shared_ptr<MemoryStore> global;
     std::uint64_t seed = 0;
-    ComputePart compute_part;                  // empty: no helpers
-    std::function<void()> on_death;            // just before a process dies
+    ComputePart compute_part;        // empty: no helpers
+    std::function<void()> on_death;  // just before a process dies
+    // A process begins so many operations of its application, votes and meetings.
+    std::function<void(StayPool::Process process, std::uint64_t count)> on_begin;
     std::function<void(Rank rank)> on_stayed;  // a survivor continues its call
   };
   // May throw the exceptions of a session and of the carrier.
@@ -38,6 +40,8 @@ class StayProcess {
   // It dies at the `death`-th of its operations: messages, calls of its Comms, votes, meetings.
   StayProcess(const Job& job, StayPool::Process number, std::uint64_t death);
 
+  // It dies now, whatever it does. Called by another thread.
+  void strike();
   // Until the job is over, or this process dies.
   void run(const Application& application);
 
@@ -95,6 +99,7 @@ class StayProcess {
   bool under_way_ = false;
   std::optional<std::string> error_;
   std::string obstacle_;
+  std::uint64_t begun_ = 0;
   std::uint64_t restored_at_ = 0;
   std::uint64_t ended_at_ = 0;
   std::uint32_t recomputed_ = 0;

@@ -56,9 +56,11 @@ class Case {
     return std::max(restored_at(process), ended_at(process) - 3);
   }
 
+  [[nodiscard]] std::uint64_t operations_of_program(std::uint32_t rank) const { return program_.at(rank).size(); }
+
   // A run in which processes die, with what is wrong with it as its fault.
-  [[nodiscard]] StayJob::Outcome play(const Deaths& deaths) const {
-    auto outcome = StayJob(program_, setting_).run(deaths);
+  [[nodiscard]] StayJob::Outcome play(const Deaths& deaths, const std::optional<Strike>& strike = {}) const {
+    auto outcome = StayJob(program_, setting_).run(deaths, strike);
     if (outcome.fault.empty() && outcome.results != undisturbed_.results) outcome.fault = "another result";
     if (!outcome.fault.empty()) outcome.fault += fmt::format("; seed {}, deaths {}", setting_.seed, deaths);
     return outcome;
@@ -131,6 +133,20 @@ TEST_P(Stay, comes_to_the_same_result_whichever_operation_a_replacement_dies_at)
   ASSERT_GT(once.restored_at.at(kReplacementOf0), 0U);
   for (std::uint64_t at = 0; at < once.operations.at(kReplacementOf0); ++at)
     ASSERT_EQ(of.play({{0, first}, {kReplacementOf0, at}}).fault, "");
+}
+
+TEST_P(Stay, comes_to_the_same_result_whenever_another_rank_dies_while_a_replacement_catches_up) {
+  StaySetting setting = two_nodes();
+  setting.settings = kEveryThird;
+  setting.rounds = 6;
+  const Case of(GetParam(), setting);
+  for (const Process other : {1U, 3U, 4U}) {
+    for (std::uint64_t begins = 1; begins < of.operations_of_program(0); ++begins) {
+      const auto outcome = of.play({{0, of.late(0)}}, Strike{kReplacementOf0, begins, other});
+      ASSERT_EQ(outcome.fault, "") << "process " << other << " at " << begins;
+      if (outcome.deaths == 1) break;  // it has caught up
+    }
+  }
 }
 
 // Its program may fail each time.

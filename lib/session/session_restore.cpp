@@ -31,16 +31,19 @@ RestoreReport report_of(const Offer& offer) {
 
 // For a person, of the whole job of so many ranks.
 std::string text_of(const Offer& offer, std::uint32_t size) {
+  const bool of_other_ranks = offer.old_ranks != size;
   std::string lost = fmt::format("{}", fmt::join(offer.lost_nodes, ", "));
-  if (!lost.empty()) lost += offer.lost_nodes.size() == 1 ? " is lost; " : " are lost; ";
+  // A job with fewer nodes does not know whether the others still have their stores.
+  const char* const how = of_other_ranks ? "not there" : "lost";
+  if (!lost.empty()) lost += fmt::format(" {} {}; ", offer.lost_nodes.size() == 1 ? "is" : "are", how);
   std::string from;
   for (std::size_t i = 0; i < offer.ranks_from.size(); ++i) {
     const std::uint32_t ranks = offer.ranks_from[i];
     if (ranks > 0)
       from += fmt::format("{}{} {} from L{}", from.empty() ? "" : ", ", ranks, ranks == 1 ? "rank" : "ranks", i + 1);
   }
-  const std::string number = offer.old_ranks == size ? "" : fmt::format(" of {} ranks", offer.old_ranks);
-  const std::string on = offer.old_ranks == size ? "" : fmt::format(" on {}", size);
+  const std::string number = of_other_ranks ? fmt::format(" of {} ranks", offer.old_ranks) : "";
+  const std::string on = of_other_ranks ? fmt::format(" on {}", size) : "";
   return fmt::format("{}version {}{} restored{}: {}, {:.2f} s", lost, offer.snapshot.version.value, number, on, from,
                      offer.seconds);
 }

@@ -1,5 +1,6 @@
 // A job that comes back with another number of ranks, or with other parts of its arrays.
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -285,6 +286,31 @@ TEST(Elastic, leaves_nothing_behind_of_what_was_brought) {
   go_on_from(job, 2);
   for (std::uint32_t node = 0; node < 2; ++node)
     EXPECT_THAT(files_on(job.node_store(node)), Not(Contains(HasSubstr(names::brought().path)))) << node;
+}
+
+// A node's store is full for a while.
+TEST(Elastic, fails_where_a_store_has_no_room_for_what_it_gets_and_works_later) {
+  for (const char* levels : {"2", "3", "4"}) {
+    SCOPED_TRACE(levels);
+    Job job({3, 3, 3}, settings(levels));
+    take_grid_steps(job, 2);
+    job.lose(1);
+    if (std::string(levels) == "4") job.lose(0);
+    job.reshape({3, 2, 2});
+    std::atomic<bool> is_full{true};
+    job.wrap_node = [&](std::uint32_t, std::shared_ptr<Store> store) -> std::shared_ptr<Store> {
+      return std::make_shared<HookedStore>(store, [&](const HookedStore::Operation& operation) -> Status {
+        if (!is_full || !operation.path.starts_with(names::brought().path + "/")) return {};
+        return fail(Code::no_space, operation.path + ": the store is full");
+      });
+    };
+    job.run_well_and_die([&](JobSession& session) {
+      Grid grid(session);
+      EXPECT_THAT(thrown_by([&] { grid.restore(); }), Fails(ErrorKind::storage, {"full"}));
+      is_full = false;
+      EXPECT_EQ(grid.restore(), 2U);
+    });
+  }
 }
 
 TEST(Elastic, removes_what_a_restore_that_died_had_brought) {

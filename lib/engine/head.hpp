@@ -36,6 +36,7 @@ struct EngineOptions {
   bool verify_own = false;
   bool log_storage_errors = false;  // of snapshots: no call of the application throws them
   bool elastic = false;             // a snapshot of another number of ranks is restored
+  LevelSet off = {};                // levels that the user has turned off
   bool level_by_level = false;      // the level to restart from is found by trying them (recover/level_rounds)
   bool is_in_world = true;          // the application's MPI_COMM_WORLD has heads
   std::uint32_t threads = 1;        // that this head may use, its own included

@@ -53,7 +53,8 @@ Status RestoreDesk::adopt_of_other_ranks(const Plan& plan) {
   return {};
 }
 
-// Those that the old snapshot had, as far as today's nodes can carry them. If these survive less, the last level, too.
+// Those that the old snapshot had, as far as they are on and today's nodes can carry them. If these survive less, the
+// last level, too.
 LevelSet RestoreDesk::levels_of_next_snapshot(const Inventory& inventory, const Plan& plan) const {
   const NodeContext& node = head_.node;
   const auto reached = inventory.levels_reached();
@@ -62,7 +63,9 @@ LevelSet RestoreDesk::levels_of_next_snapshot(const Inventory& inventory, const 
     had.add(found->second.complete);
     had.add(found->second.struck);
   }
-  LevelSet next = had & head_.usable;
+  LevelSet can = head_.usable - head_.options.off;
+  can.add(node.levels.of_own_shards());
+  LevelSet next = had & can;
   bool survives_less = next != had;
   for (const auto& summaries : inventory.by_head) {
     for (const HoldingSummary& summary : summaries) {
@@ -73,7 +76,7 @@ LevelSet RestoreDesk::levels_of_next_snapshot(const Inventory& inventory, const 
   }
   const LevelId last = node.levels.of_last_state();
   if (!survives_less || next.has(last)) return next;
-  if (head_.usable.has(last)) {
+  if (can.has(last)) {
     next.add(last);
   } else if (node.leads()) {
     node.log.warning(

@@ -36,6 +36,8 @@ EngineOptions engine_options(const Config& config, const Topology& topology, Nod
   options.verify_own = config.restart.verify == Config::Restart::Verify::sha256 || !config.integrity.key_file.empty();
   options.log_storage_errors = config.job.on_storage_error == Config::Job::OnStorageError::continue_;
   options.elastic = config.restart.elastic;
+  for (const LevelId level : kAllLevels)
+    if (config.levels.of(level).kind == Interval::Kind::off) options.off.add(level);
   options.level_by_level = !config.restart.use_failure_topology;
   options.localize = {.on = config.localize.on,
                       .fanout = config.localize.fanout,

@@ -18,6 +18,7 @@
 #include "support/grid.hpp"
 #include "support/hooked_store.hpp"
 #include "support/job.hpp"
+#include "support/steps.hpp"
 
 namespace cairn::test {
 namespace {
@@ -507,6 +508,19 @@ TEST(Elastic, uses_the_global_store_where_fewer_nodes_cannot_keep_copies) {
   });
   job.lose(0);
   expect_grid(job, 3);
+}
+
+TEST(Elastic, leaves_the_global_store_alone_where_it_is_off) {
+  Job job({2, 2}, settings("2"));
+  take_grid_steps(job, 2);
+  job.reshape({2});
+  job.run_well_and_die([](JobSession& session) {
+    Grid grid(session);
+    EXPECT_EQ(grid.restore(), 2U);
+    EXPECT_EQ(grid.advance(), 3U);
+    grid.wait_for_all();
+  });
+  EXPECT_THAT(contents_of(job.global_store()).versions, IsEmpty());
 }
 
 TEST(Elastic, repeats_the_exchange_at_another_restore) {

@@ -17,11 +17,13 @@ class Edit(NamedTuple):
 
 
 class Mending(NamedTuple):
-    """`seen_by`: the test that goes red without it, where torture does not; empty: torture does."""
+    """`seen_by`: the test that goes red without it, where torture does not; empty: torture does. `test`: the executable
+    that has it, so that mutants.py can play it; empty: not named."""
 
     without: str
     edits: list[Edit]
     seen_by: str = ""
+    test: str = ""
 
 
 MENDINGS = [
@@ -510,4 +512,121 @@ MENDINGS = [
              "  auto unread = agree_on(comm_, values->finding);\n  if (!unread || *unread) return unread;\n",
              ""),
     ], seen_by="ReshapeFault.region_of_equal_values_that_cannot_be_read_ends_all_before_memory_is_touched"),
+
+    # Only the lost ranks roll back.
+    Mending("a failure that strikes a call of the session makes all ranks roll back", [
+        Edit("lib/session/session_stay.cpp",
+             "error.code == Code::communication && application_.journal && hooks_.stays && hooks_.stays();",
+             "error.code == Code::communication && false;"),
+    ], seen_by="Stay.comes_to_the_same_result_whichever_operation_a_rank_dies_at", test="cluster_stay"),
+    Mending("a replacement takes snapshots again in calls that others have made", [
+        Edit("lib/session/session_stay.cpp",
+             "return application_.journal && next <= application_.journal->past();",
+             "return application_.journal && next < application_.journal->past();"),
+    ], seen_by="Stay.comes_to_the_same_result_whichever_operation_a_rank_dies_at", test="cluster_stay"),
+    Mending("a log is cut at a snapshot that is not safe", [
+        Edit("lib/session/session_stay.cpp",
+             "    if (level > LevelId::local || !survives_nodes) safe = std::max(safe, link().reached(level));\n",
+             "    if (level > LevelId::local || !survives_nodes) safe = std::max(safe, application_.last_version);\n"),
+    ], seen_by="Stay.comes_to_the_same_result_whichever_operation_a_rank_dies_at", test="cluster_stay"),
+    Mending("survivors do not ship what the dead rank exchanged before restore()", [
+        Edit("lib/session/session_stay.cpp",
+             "    if ((*told)[rank].front() != std::byte{0}) out[rank] = app.journal->prologue_for(rank);\n",
+             "    if ((*told)[rank].front() == std::byte{2}) out[rank] = app.journal->prologue_for(rank);\n"),
+    ], seen_by="Stay.comes_to_the_same_result_whichever_operation_a_rank_dies_at", test="cluster_stay"),
+    Mending("messages that do not match after a failure are not noticed", [
+        Edit("lib/session/session_stay.cpp",
+             "  if (sum == 0) {\n    application_.journal->is_checked();\n",
+             "  if (sum != 1) {\n    application_.journal->is_checked();\n"),
+    ], seen_by="Stay.lets_all_ranks_roll_back_when_a_replacement_diverges", test="cluster_stay"),
+    Mending("a rank that is replaced on another node does not get the record of what it received from any rank", [
+        Edit("lib/session/session_choices.cpp",
+             "agreement.stamp, epoch)) out[rank] = encode(*found);\n",
+             "agreement.stamp + 1, epoch)) out[rank] = encode(*found);\n"),
+    ], seen_by="Stay.comes_to_the_same_result_when_the_replacement_is_on_another_node", test="cluster_stay"),
+    Mending("ranks do not know when their records of receives from any rank began", [
+        Edit("lib/session/session_choices.cpp",
+             "  app.journal->has_stamp(stamp);\n",
+             ""),
+    ], seen_by="Stay.comes_to_the_same_result_when_the_replacement_is_on_another_node", test="cluster_stay"),
+    Mending("ranks do not tell senders what they received from any rank before restore()", [
+        Edit("lib/session/session_stay.cpp",
+             "    app.journal->prologue().keep_choices(std::move(*choices));\n",
+             ""),
+    ], seen_by="StaySeeds.come_to_the_same_results", test="cluster_stay"),
+    Mending("a replacement sends again what others have received", [
+        Edit("lib/replay/catch_up.cpp",
+             "  if (had == content || compares_ == Compares::numbers) return false;\n",
+             "  if (had == content || compares_ == Compares::numbers) return true;\n"),
+    ], seen_by="Stay.comes_to_the_same_result_whichever_operation_a_rank_dies_at", test="cluster_stay"),
+    Mending("survivors send again what the other survivors have received", [
+        Edit("lib/replay/catch_up.cpp",
+             "      if (there == theirs.end() || !there->second.contains(entry.place)) lost.push_back({lane, entry.place});\n",
+             "      if (there == theirs.end() || entry.place < UINT64_MAX) lost.push_back({lane, entry.place});\n"),
+    ], seen_by="Stay.comes_to_the_same_result_whichever_operation_a_rank_dies_at", test="cluster_stay"),
+    Mending("survivors do not send again what was under way to other survivors", [
+        Edit("lib/replay/journal.cpp",
+             "    again.insert(again.end(), lost.begin(), lost.end());\n",
+             ""),
+    ], seen_by="Stay.comes_to_the_same_result_whichever_operation_a_rank_dies_at", test="cluster_stay"),
+    Mending("a replacement that catches up sends nothing again to another one", [
+        Edit("lib/replay/journal.cpp",
+             "    for (const std::uint32_t peer : agreement.replaced) catch_up_->forget_receipts_of(peer);\n",
+             "    for (const std::uint32_t peer : agreement.replaced) (void)peer;\n"),
+    ], seen_by="Stay.comes_to_the_same_result_whenever_another_rank_dies_while_a_replacement_catches_up",
+       test="cluster_stay"),
+    Mending("what was shipped to a replacement is sent to it once more in the next failure", [
+        Edit("lib/replay/journal.cpp",
+             "  if (catch_up_)\n    for (const auto& [lane, waiting] : catch_up_->waiting_from(peer)) {\n",
+             "  if (catch_up_ && epoch == UINT64_MAX)\n    for (const auto& [lane, waiting] : catch_up_->waiting_from(peer)) {\n"),
+    ], seen_by="Stay.comes_to_the_same_result_whenever_another_rank_dies_while_a_replacement_catches_up",
+       test="cluster_stay"),
+    Mending("messages are numbered on over snapshot() calls", [
+        Edit("lib/replay/journal.cpp",
+             "  receives_.enter(call);\n  look_whether",
+             "  look_whether"),
+    ], seen_by="Stay.comes_to_the_same_result_whichever_operation_a_rank_dies_at", test="cluster_stay"),
+    Mending("calls of ranks that have died since an earlier failure are forgotten", [
+        Edit("lib/replay/standing.cpp",
+             "std::max({agreement.newest, standing.calls, standing.past});",
+             "std::max({agreement.newest, standing.calls});"),
+    ], seen_by="Stay.comes_to_the_same_result_whenever_another_rank_dies_while_a_replacement_catches_up",
+       test="cluster_stay"),
+    Mending("what a receive from any rank has got is not recorded", [
+        Edit("lib/replay/choices.cpp",
+             "  entry.got = choice;\n  write(half_, place - first_, entry);\n",
+             "  entry.got = choice;\n"),
+    ], seen_by="Stay.comes_to_the_same_result_when_the_replacement_is_on_another_node", test="cluster_stay"),
+    Mending("a replacement does not keep the snapshots that others have taken", [
+        Edit("lib/replay/journal.cpp",
+             "  taken_ = agreement.taken;\n",
+             ""),
+    ], seen_by="Stay.comes_to_the_same_result_whichever_operation_a_rank_dies_at", test="cluster_stay"),
+    Mending("ranks die in catch-ups again and again", [
+        Edit("lib/repair/roles.cpp",
+             "    roster_[*who].catch_ups = hole.catch_ups + 1;\n",
+             "    roster_[*who].catch_ups = 1;\n"),
+    ], seen_by="Stay.lets_all_ranks_roll_back_when_two_replacements_in_a_row_die_before_they_have_caught_up",
+       test="cluster_stay"),
+    Mending("ranks that wait for each other after a failure wait for ever", [
+        Edit("lib/replay/deadlock_check.cpp",
+             "none_can_continue();\n    stage_",
+             "false;\n    stage_"),
+    ], seen_by="Stay.lets_all_ranks_roll_back_when_a_replacement_diverges", test="cluster_stay"),
+    Mending("a replacement whose record of receives from any rank is lost receives whatever comes", [
+        Edit("lib/session/session_choices.cpp",
+             "  if (!known) app.journal->choices().knows_nothing();\n",
+             ""),
+    ], seen_by="StayLost.lets_all_ranks_roll_back_where_what_a_lost_rank_has_received_is_not_known",
+       test="cluster_stay"),
+    Mending("a log that is to survive the loss of nodes is cut at a snapshot at L1", [
+        Edit("lib/session/session_stay.cpp",
+             "    if (level > LevelId::local || !survives_nodes) safe",
+             "    if (level >= LevelId::local || !survives_nodes) safe"),
+    ], seen_by="Stay.comes_to_the_same_result_when_a_node_is_lost", test="cluster_stay"),
+    Mending("what helpers have sent for a replacement is not in its log", [
+        Edit("lib/replay/journal.cpp",
+             "    balance_.sent(me_, number, {payload.size(), crc32c(payload)});\n    logged_",
+             "    logged_"),
+    ], seen_by="StayHelped.comes_to_the_same_result_whichever_operation_a_rank_dies_at", test="cluster_stay"),
 ]

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Takes mendings out of Cairn, one by one, and sees whether torture finds what was wrong.
+"""Takes mendings out of Cairn, one by one, and sees whether torture, or the test that is named, finds what was wrong.
 
   tests/torture/mutants.py --check          each text that mendings.py names is in today's tree, exactly once
-  tests/torture/mutants.py [WORDS...]       plays torture without each mending that it misses, or without each of
-                                            these, which have such words
+  tests/torture/mutants.py [WORDS...]       plays torture without each mending that it misses, and each test that has
+                                            its executable named; or without each of these, which have such words
       --seeds N    at most (default: 10000)   --from SEED  the first one
       --minutes M  at most, each              --build DIR  keeps what was built there for the next time
 
-Works in a copy. Ends with 1 if there is a mending that torture does not miss.
+Works in a copy. Ends with 1 if there is a mending that nothing misses.
 """
 
 import argparse
@@ -22,6 +22,7 @@ import tempfile
 from mendings import MENDINGS
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+TEST_LIMIT = 300  # seconds
 
 
 def check(root):
@@ -51,14 +52,14 @@ def copy_tree(tree):
             shutil.copy(here, there)
 
 
-def build(tree, where):
-    """Whether torture was built; what the compiler says, if not."""
+def build(tree, where, target):
+    """Whether it was built; what the compiler says, if not."""
     if not (where / "build.ninja").is_file():
         ccache = ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache", "-DCMAKE_C_COMPILER_LAUNCHER=ccache"]
         subprocess.run(["cmake", "-S", tree, "-B", where, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
                         "-DCAIRN_WARNINGS_AS_ERRORS=OFF", *(ccache if shutil.which("ccache") else [])],
                        check=True, stdout=subprocess.DEVNULL)
-    made = subprocess.run(["ninja", "-C", where, "torture"], capture_output=True, text=True, check=False)
+    made = subprocess.run(["ninja", "-C", where, target], capture_output=True, text=True, check=False)
     return None if made.returncode == 0 else made.stdout[-2000:]
 
 
@@ -79,18 +80,35 @@ def play(torture, arguments):
                 os.killpg(process.pid, signal.SIGKILL)  # its own session, in which it plays and shrinks
 
 
+def run_test(program, name):
+    """What a test says first of its failure, and whether it has failed, or has not ended in time."""
+    command = [str(program), f"--gtest_filter=*{name}*", "--gtest_brief=1"]
+    try:
+        ended = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False,
+                               timeout=TEST_LIMIT)
+    except subprocess.TimeoutExpired:
+        return f"{name} does not end", True
+    if ended.returncode == 0:
+        return name, False
+    said = [line.strip() for line in ended.stdout.splitlines() if "Which is:" in line or "FAILED" in line]
+    return said[0] if said else f"{name} ends with {ended.returncode}", True
+
+
 def try_without(mending, tree, where, arguments):
-    """Whether torture misses the mending."""
+    """Whether torture, or the test, misses the mending."""
     originals = {edit.file: (tree / edit.file).read_text(encoding="utf-8") for edit in mending.edits}
     try:
         for edit in mending.edits:
             path = tree / edit.file
             path.write_text(path.read_text(encoding="utf-8").replace(edit.text, edit.instead), encoding="utf-8")
-        trouble = build(tree, where)
+        trouble = build(tree, where, mending.test or "torture")
         if trouble:
             print(f"{mending.without}: DOES NOT BUILD\n{trouble}", flush=True)
             return False
-        line, seen = play(where / "bin" / "torture", arguments)
+        if mending.test:
+            line, seen = run_test(where / "bin" / mending.test, mending.seen_by)
+        else:
+            line, seen = play(where / "bin" / "torture", arguments)
         print(f"{mending.without}: {'seen: ' if seen else 'NOT SEEN: '}{line}", flush=True)
         return seen
     finally:
@@ -101,7 +119,7 @@ def try_without(mending, tree, where, arguments):
 def run(arguments):
     wanted = [it for it in MENDINGS if any(words in it.without for words in arguments.words)]
     if not arguments.words:
-        wanted = [it for it in MENDINGS if not it.seen_by]
+        wanted = [it for it in MENDINGS if it.test or not it.seen_by]
     if not wanted:
         print("mutants: no mending has these words", file=sys.stderr)
         return 1

@@ -161,22 +161,28 @@ Result<Handle> create_group(const File& file, const std::string& path) {
   return group;
 }
 
-Result<std::uint64_t> create_dataset(const File& file, const std::string& path, const Handle& type,
-                                     const std::vector<std::uint64_t>& shape, const std::string& type_name) {
+std::optional<std::uint64_t> make_dataset(hid_t file, const std::string& path, const Handle& type,
+                                          const std::vector<std::uint64_t>& shape, const std::string& type_name) {
   const Handle properties(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
   H5Pset_layout(properties.get(), H5D_CONTIGUOUS);
   H5Pset_alloc_time(properties.get(), H5D_ALLOC_TIME_EARLY);
   H5Pset_fill_time(properties.get(), H5D_FILL_TIME_NEVER);
   const Handle links = link_properties();
+  H5Pset_create_intermediate_group(links.get(), 1);
   const Handle space = space_of(shape);
   const Handle dataset(
-      H5Dcreate2(file.id(), path.c_str(), type.get(), space.get(), links.get(), properties.get(), H5P_DEFAULT),
-      H5Dclose);
-  if (!dataset.good() || !put_type_name(dataset.get(), type_name)) return file.error("making " + path);
+      H5Dcreate2(file, path.c_str(), type.get(), space.get(), links.get(), properties.get(), H5P_DEFAULT), H5Dclose);
+  if (!dataset.good() || !put_type_name(dataset.get(), type_name)) return {};
   if (H5Sget_simple_extent_npoints(space.get()) == 0) return 0;
   const haddr_t offset = H5Dget_offset(dataset.get());
-  if (offset == HADDR_UNDEF) return file.error("reserving space for " + path);
-  return offset;
+  return offset == HADDR_UNDEF ? std::nullopt : std::optional<std::uint64_t>(offset);
+}
+
+Result<std::uint64_t> create_dataset(const File& file, const std::string& path, const Handle& type,
+                                     const std::vector<std::uint64_t>& shape, const std::string& type_name) {
+  const auto place = make_dataset(file.id(), path, type, shape, type_name);
+  if (!place) return file.error("making " + path);
+  return *place;
 }
 
 Result<std::uint64_t> create_region(const File& file, const std::string& path, const RegionInfo& info) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,7 +34,12 @@ void fill_with_nothing(const Handle& properties, const RegionInfo& info);
 
 [[nodiscard]] Result<Handle> create_group(const File& file, const std::string& path);
 
-// Makes a dataset and returns where in the file its bytes go (0 when there are none).
+// Makes a dataset, with its groups, and returns where in the file its bytes go (0 when there are none). Nothing: HDF5
+// could not.
+[[nodiscard]] std::optional<std::uint64_t> make_dataset(hid_t file, const std::string& path, const Handle& type,
+                                                        const std::vector<std::uint64_t>& shape,
+                                                        const std::string& type_name);
+// The same.
 [[nodiscard]] Result<std::uint64_t> create_dataset(const File& file, const std::string& path, const Handle& type,
                                                    const std::vector<std::uint64_t>& shape,
                                                    const std::string& type_name = {});

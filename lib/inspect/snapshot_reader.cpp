@@ -73,7 +73,7 @@ std::map<LevelId, std::vector<Rank>> SnapshotReader::sources() const {
 
 Result<std::vector<RegionInfo>> SnapshotReader::regions(Rank rank) {
   auto opened = shard(rank);
-  if (!opened && finds_others(opened.error())) opened = shard(rank);
+  if (!opened && find_good_source(rank, opened.error())) opened = shard(rank);
   if (!opened) return fail(opened.error());
   std::vector<RegionInfo> infos;
   for (const PlacedRegion& region : (*opened)->regions()) infos.push_back(region.info);
@@ -82,7 +82,7 @@ Result<std::vector<RegionInfo>> SnapshotReader::regions(Rank rank) {
 
 Status SnapshotReader::read(Rank rank, std::string_view region, std::uint64_t offset, MutableBytes into) {
   const Status status = read_now(rank, region, offset, into);
-  return status || !finds_others(status.error()) ? status : read_now(rank, region, offset, into);
+  return status || !find_good_source(rank, status.error()) ? status : read_now(rank, region, offset, into);
 }
 
 Status SnapshotReader::read_now(Rank rank, std::string_view region, std::uint64_t offset, MutableBytes into) {
@@ -98,7 +98,7 @@ Status SnapshotReader::read_now(Rank rank, std::string_view region, std::uint64_
   return (*opened)->read_parts(parts);
 }
 
-bool SnapshotReader::finds_others(const Error& error) {
+bool SnapshotReader::find_good_source(Rank rank, const Error& error) {
   if (!is_of_source(error.code) || std::exchange(audited_, true)) return false;
   AuditOptions options;
   options.version = snapshot_.identity.version;
@@ -108,10 +108,8 @@ bool SnapshotReader::finds_others(const Error& error) {
   const auto found = std::ranges::find(audit->snapshots, snapshot_.identity,
                                        [](const SnapshotAudit& one) { return one.view.identity; });
   if (found == audit->snapshots.end()) return false;
-  const std::vector<Rank> before = ranks_;
   take(found->recovery);
-  // What was said of it already must stay true.
-  return std::ranges::includes(ranks_, before);
+  return deliveries_.contains(rank);
 }
 
 Result<const Shard*> SnapshotReader::shard(Rank rank) {

@@ -53,8 +53,9 @@ class SnapshotReader {
   [[nodiscard]] Result<std::shared_ptr<const Reader>> bytes_of(const Delivery& delivery);
   [[nodiscard]] Result<std::shared_ptr<const Reader>> shared_bytes(Rank rank);
   [[nodiscard]] Status read_now(Rank rank, std::string_view region, std::uint64_t offset, MutableBytes into);
-  // After an error: whether it is a source's fault, and there are others, which are used from now on.
-  [[nodiscard]] bool finds_others(const Error& error);
+  // After an error of reading a rank's shard: looks once for sources that are good, which are used from now on. Whether
+  // it has looked, and the rank has one.
+  [[nodiscard]] bool find_good_source(Rank rank, const Error& error);
 
   const JobStores* stores_;
   const Survey* survey_;

@@ -464,7 +464,7 @@ MENDINGS = [
     ], seen_by="Export.reads_around_damage"),
     Mending("an export ends at the first damaged block, though another level has the data", [
         Edit("lib/inspect/snapshot_reader.cpp",
-             "  return status || !finds_others(status.error()) ? status : read_now(rank, region, offset, into);\n",
+             "  return status || !find_good_source(rank, status.error()) ? status : read_now(rank, region, offset, into);\n",
              "  return status;\n"),
     ], seen_by="Export.reads_around_damage"),
     Mending("an export says of elements that nobody has that they are zero", [

@@ -115,7 +115,13 @@ bool StayPool::all_ranks(Process process, bool ok, const std::function<void()>& 
   if (agreements_.size() <= at) agreements_.resize(at + 1);
   agreements_[at].votes[process] = ok;
   settle_agreements();
-  while (!agreements_[at].result) {
+  wait_until([&] { return agreements_[at].result.has_value(); }, meanwhile, guard);
+  return *agreements_[at].result;
+}
+
+void StayPool::wait_until(const std::function<bool()>& done, const std::function<void()>& meanwhile,
+                          std::unique_lock<std::mutex>& guard) {
+  while (!done()) {
     if (!meanwhile) {
       changed_.wait(guard);
       continue;
@@ -124,9 +130,8 @@ bool StayPool::all_ranks(Process process, bool ok, const std::function<void()>& 
     meanwhile();
     guard.lock();
     // By the system clock, as in MemoryStore.
-    if (!agreements_[at].result) changed_.wait_until(guard, std::chrono::system_clock::now() + kBetweenLooks);
+    if (!done()) changed_.wait_until(guard, std::chrono::system_clock::now() + kBetweenLooks);
   }
-  return *agreements_[at].result;
 }
 
 void StayPool::settle_agreements() {
@@ -203,17 +208,7 @@ void StayPool::settle_meeting() {
 void StayPool::wait_as_spare(const std::function<void()>& meanwhile) {
   {
     std::unique_lock guard(mutex_);
-    while (!has_trouble()) {
-      if (!meanwhile) {
-        changed_.wait(guard);
-        continue;
-      }
-      guard.unlock();
-      meanwhile();
-      guard.lock();
-      // By the system clock, as in MemoryStore.
-      if (!has_trouble()) changed_.wait_until(guard, std::chrono::system_clock::now() + kBetweenLooks);
-    }
+    wait_until([this] { return has_trouble(); }, meanwhile, guard);
   }
   cut();
 }

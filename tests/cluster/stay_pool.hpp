@@ -92,6 +92,9 @@ class StayPool {
   void settle_meeting();
   void begin_life();
   [[nodiscard]] bool has_trouble() const;
+  // Calls `meanwhile`, if there is one, without the lock.
+  void wait_until(const std::function<bool()>& done, const std::function<void()>& meanwhile,
+                  std::unique_lock<std::mutex>& guard);
 
   HeadMode mode_;
   std::uint32_t most_helpers_;

@@ -15,7 +15,7 @@
 #include "hang/short_form.hpp"
 #include "localize/codec.hpp"
 #include "localize/detect.hpp"
-#include "recover/restorable.hpp"
+#include "recover/outlook.hpp"
 
 namespace cairn {
 namespace {
@@ -329,12 +329,7 @@ void FaultDesk::analysis_ends(NodeId suspect) { analyses_.erase(suspect); }
 localize::Setting FaultDesk::setting_of(const localize::Verdict& verdict) const {
   std::vector<NodeId> lost;
   if (localize::endangers_node(verdict)) lost.push_back(verdict.suspect.node);
-  localize::Outlook outlook;
-  if (const auto newest = newest_restorable(catalog_, lost)) {
-    outlook.newest = {newest->version.value, static_cast<std::uint32_t>(newest->level), {}};
-    if (newest->sealed > 0) outlook.newest->sealed = seconds(newest->sealed);
-  }
-  return {head_.topology.hosts(), seconds_of_today(), outlook};
+  return {head_.topology.hosts(), seconds_of_today(), outlook_without(catalog_, lost)};
 }
 
 void FaultDesk::renew(const localize::Verdict& verdict) {

@@ -204,7 +204,7 @@ void SealDesk::conclude(Version version, const Sealing& sealing) {
   catalog_.hold_slot(version);
   const LevelId own = head_.node.levels.of_own_shards();
   known.complete.add(own);
-  known.sealed = static_cast<std::uint64_t>(seconds_of_today().count());
+  known.sealed = seconds_of_today();
   known.due = sealing.levels & head_.usable;
   known.due.remove(own);
   known.asked = known.due;

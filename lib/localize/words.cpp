@@ -109,7 +109,7 @@ std::string outlook_text(const Verdict& verdict, const Setting& setting) {
   if (newest->sealed)
     time = fmt::format(", {:%H:%M}", fmt::localtime(static_cast<std::time_t>(newest->sealed->count())));
   return fmt::format("; {}, version {} (L{}{}) is restored", node ? "if the node is lost" : "after a restart",
-                     newest->version, newest->level, time);
+                     newest->version.value, static_cast<int>(newest->level), time);
 }
 
 // "; 2 neighbours saw CRC errors": in data from the node.

@@ -19,8 +19,8 @@ namespace cairn::localize {
 
 // The snapshot that the job would restore now.
 struct Restorable {
-  std::uint64_t version = 0;
-  std::uint32_t level = 0;
+  Version version;
+  LevelId level{};
   std::optional<std::chrono::seconds> sealed;  // since 1970; none: in an earlier life
 };
 struct Outlook {

@@ -8,6 +8,7 @@
 // One thread, the head's. Local: no call communicates.
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <memory>
 #include <optional>
@@ -29,16 +30,16 @@ namespace cairn {
 struct Known {
   NodeManifest manifest;
   LevelSet complete;
-  LevelSet struck;                    // it would be complete there, but files were found bad
-  LevelSet today;                     // of the complete ones, those by today's layout alone; for a restored snapshot
-  LevelSet due;                       // promotions that are still to come
-  LevelSet asked;                     // all promotions that were due when it was sealed in this life
-  LevelSet rebuilt;                   // of a restored snapshot: the promotions that rebuild what was lost
-  bool rebuild_failed = false;        // one of `rebuilt` failed
-  bool in_flight = false;             // being sealed, or promoted to a level
-  bool lost = false;                  // a node has lost its part of it, and all heads know
-  std::uint64_t sealed = 0;           // seconds since 1970; 0: in an earlier life
-  std::optional<std::uint64_t> turn;  // its placement at the level that takes turns, if it has one already
+  LevelSet struck;              // it would be complete there, but files were found bad
+  LevelSet today;               // of the complete ones, those by today's layout alone; for a restored snapshot
+  LevelSet due;                 // promotions that are still to come
+  LevelSet asked;               // all promotions that were due when it was sealed in this life
+  LevelSet rebuilt;             // of a restored snapshot: the promotions that rebuild what was lost
+  bool rebuild_failed = false;  // one of `rebuilt` failed
+  bool in_flight = false;       // being sealed, or promoted to a level
+  bool lost = false;            // a node has lost its part of it, and all heads know
+  std::optional<std::chrono::seconds> sealed;  // since 1970; none: in an earlier life
+  std::optional<std::uint64_t> turn;           // its placement at the level that takes turns, if it has one already
 
   // Its good files stay sources, but it is no longer complete at these levels.
   void strike(LevelSet levels);

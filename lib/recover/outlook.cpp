@@ -1,4 +1,4 @@
-#include "recover/restorable.hpp"
+#include "recover/outlook.hpp"
 
 namespace cairn {
 namespace {
@@ -22,13 +22,14 @@ Standing standing_of(const NodeContext& node, const Known& known) {
 
 }  // namespace
 
-std::optional<Restorable> newest_restorable(const Catalog& catalog, const std::vector<NodeId>& lost) {
+localize::Outlook outlook_without(const Catalog& catalog, const std::vector<NodeId>& lost) {
   for (auto newest = catalog.known.rbegin(); newest != catalog.known.rend(); ++newest) {
     const auto& [id, known] = *newest;
     const Standing standing = standing_of(catalog.node, known);
     const LevelSet surviving = catalog.node.levels.that_survive(standing.layout, lost, standing.turn);
     const LevelSet levels = (standing.levels - known.struck) & surviving;
-    if (!levels.empty()) return Restorable{id.version, *levels.begin(), known.sealed};
+    if (levels.empty()) continue;
+    return {localize::Restorable{id.version, *levels.begin(), known.sealed}};
   }
   return {};
 }

@@ -182,7 +182,7 @@ TEST(VerdictText, tells_which_snapshot_would_be_restored) {
     verdict.fault = fault;
     return verdict_text(verdict, {{}, {}, outlook});
   };
-  const Outlook newest{Restorable{15, 2, {}}};
+  const Outlook newest{Restorable{Version{15}, LevelId::partner, {}}};
   EXPECT_THAT(text(Fault::store_failing, newest), HasSubstr("; if the node is lost, version 15 (L2) is restored ("));
   EXPECT_THAT(text(Fault::store_failing, Outlook{}), HasSubstr("; if the node is lost, no snapshot is left ("));
   EXPECT_THAT(text(Fault::rank_stuck, newest), HasSubstr("; after a restart, version 15 (L2) is restored ("));

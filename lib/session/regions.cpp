@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "base/list_text.hpp"
 #include "reshape/tiles.hpp"
+#include "session/region_texts.hpp"
 
 namespace cairn {
 namespace {
@@ -28,54 +28,6 @@ ElementType element_type(Element element) {
     case Element::float64: return ElementType::float64;
   }
   return ElementType::opaque;
-}
-
-// "plate float64[100]"
-std::string text_of(const RegionInfo& region) { return region.name + " " + region.type_text(); }
-
-// "plate float64[100] (in the snapshot float64[90])". Types whose names differ only as they are stored show these.
-std::string difference(const RegionInfo& region, const RegionInfo& stored) {
-  const bool same = region.type_text() == stored.type_text();
-  return fmt::format("{} {} (in the snapshot {})", region.name, same ? region.stored_type_text() : region.type_text(),
-                     same ? stored.stored_type_text() : stored.type_text());
-}
-
-// "[2][0] of [8][5]"
-std::string place_text(const RegionInfo& region) {
-  const auto brackets = [](const std::vector<std::uint64_t>& numbers) {
-    std::string text;
-    for (const std::uint64_t number : numbers) text += fmt::format("[{}]", number);
-    return text;
-  };
-  return fmt::format("{} of {}", brackets(region.global_offset), brackets(region.global_shape));
-}
-
-// "plate at [2][0] of [8][5] (in the snapshot at [4][0] of [8][5])"
-std::string place_difference(const RegionInfo& region, const RegionInfo& stored) {
-  return fmt::format("{} at {} (in the snapshot at {})", region.name, place_text(region), place_text(stored));
-}
-
-// "plate float64[100], step int32": the first few.
-std::string list_text(const std::vector<std::string>& regions) {
-  constexpr std::size_t kShown = 8;
-  return regions.empty() ? "none" : first_few(regions, kShown);
-}
-
-// Lists with their headings, those that are not empty.
-std::string sentence(const std::vector<std::pair<std::string_view, std::vector<std::string>>>& lists) {
-  std::string text;
-  for (const auto& [heading, regions] : lists) {
-    if (!regions.empty()) text += fmt::format("{}{}{}", text.empty() ? "" : "; ", heading, list_text(regions));
-  }
-  return text;
-}
-
-// What to do about regions of another size or place; both empty: about other differences.
-std::string hint_for(const std::vector<std::string>& fixed, const std::vector<std::string>& moved) {
-  if (!fixed.empty()) return "start the job with the problem size of the snapshot";
-  if (!moved.empty())
-    return "cut the array as in the snapshot, set [restart] elastic = on, or protect the array without a place";
-  return "protect the same names with the same types and shapes as in the snapshot";
 }
 
 // Sequences have elements, and one that is cut like another names it.
@@ -104,12 +56,6 @@ void take_ghosts(const GlobalPlace& place, RegionInfo& info) {
   const std::vector<std::uint64_t> none(info.global_shape.size(), 0);
   info.ghosts_before = place.ghosts_before.empty() ? none : place.ghosts_before;
   info.ghosts_after = place.ghosts_after.empty() ? none : place.ghosts_after;
-}
-
-Error null_pointer(const RegionInfo& region) {
-  return {Code::invalid_argument,
-          fmt::format("region \"{}\" of type {} is at a null pointer", region.name, region.type_text()),
-          {}};
 }
 
 }  // namespace
@@ -239,40 +185,30 @@ Result<Regions::Capture> Regions::capture() {
 // The error lists differences only.
 Status Regions::check_against(const Shard& shard, const std::string& only) {
   const auto asked = [&](const std::string& name) { return only.empty() || name == only; };
-  std::vector<std::string> unknown;
-  std::vector<std::string> changed;
-  std::vector<std::string> fixed;
-  std::vector<std::string> moved;
+  RegionDifferences found;
   for (Region& region : regions_) {
     if (!asked(region.info.name)) continue;
     region.look();
-    const auto found = shard.find(region.info.name);
-    if (!found) {
-      unknown.push_back(text_of(region.info));
+    const auto position = shard.find(region.info.name);
+    if (!position) {
+      found.unknown.push_back(text_of(region.info));
       continue;
     }
-    const RegionInfo& stored = shard.regions()[*found].info;
+    const RegionInfo& stored = shard.regions()[*position].info;
     if (!region.fits(stored))
-      changed.push_back(difference(region.info, stored));
+      found.note_changed(region.info, stored);
     else if (region.has_fixed_size_other_than(stored))
-      fixed.push_back(difference(region.info, stored));
+      found.note_fixed(region.info, stored);
     else if (region.has_place_other_than(stored))
-      moved.push_back(place_difference(region.info, stored));
+      found.note_moved(region.info, stored);
   }
-  std::vector<std::string> unprotected;
   for (const PlacedRegion& region : shard.regions()) {
-    if (asked(region.info.name) && !by_name_.contains(region.info.name)) unprotected.push_back(text_of(region.info));
+    if (asked(region.info.name) && !by_name_.contains(region.info.name))
+      found.unprotected.push_back(text_of(region.info));
   }
-  if (!only.empty() && !by_name_.contains(only) && unprotected.empty())
-    unknown.push_back(fmt::format("{}, and not protected", only));
-  const std::string differences = sentence({{"not in the snapshot: ", unknown},
-                                            {"not protected: ", unprotected},
-                                            {"of another type or shape: ", changed},
-                                            {"of a fixed size, but another in the snapshot: ", fixed},
-                                            {"another part of a global array: ", moved}});
-  if (differences.empty()) return {};
-  const std::string what = only.empty() ? "the protected regions do" : fmt::format("region \"{}\" does", only);
-  return fail(Code::mismatch, fmt::format("{} not match the snapshot: {}", what, differences), hint_for(fixed, moved));
+  if (!only.empty() && !by_name_.contains(only) && found.unprotected.empty())
+    found.unknown.push_back(fmt::format("{}, and not protected", only));
+  return found.as_mismatch(only);
 }
 
 // If the regions would be written now with exactly the table that the shard has, each of them is where the plan says.

@@ -219,6 +219,18 @@ TEST_F(Export, of_one_rank_needs_no_other) {
   EXPECT_THAT(lost.err, HasSubstr("no source for ranks 0, 1"));
 }
 
+TEST_F(Export, of_one_rank_reads_around_damage_though_another_rank_has_no_source) {
+  job.add_snapshot(1, {LevelId::local, LevelId::partner});
+  job.lose_node(0);  // with its shards, and with the copies of node 3
+  fs::remove(job.copy(1, 1));
+  flip_byte(job.shard(3, 1), 3 * kShardHeaderBytes);
+  flip_byte(job.shard(6, 1), 3 * kShardHeaderBytes);
+  const Outcome outcome = run("1 plate --rank 3", "plate.npy");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("1 rank from L2"));
+  EXPECT_EQ(read_npy<double>(to("plate.npy"), "(3000, 4)"), plate_of(3, 1));
+}
+
 TEST_F(Export, of_the_newest_takes_one_that_is_whole) {
   job.add_snapshot(1, kEveryLevel);
   job.add_snapshot(2, {LevelId::local});
@@ -226,6 +238,18 @@ TEST_F(Export, of_the_newest_takes_one_that_is_whole) {
   const Outcome outcome = run("newest plate", "plate.npy");
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("version 1 "));
+  EXPECT_THAT(outcome.err, HasSubstr("version 2 is passed over: no source for ranks 0, 1 (node 0 is lost)"));
+}
+
+// What cannot be read is not as if it were not there.
+TEST_F(Export, of_the_newest_names_what_cannot_be_read_of_newer_ones) {
+  job.add_snapshot(1, {LevelId::local});
+  job.add_snapshot(2, {LevelId::local});
+  for (std::uint32_t node = 0; node < kNodes; ++node) flip_middle_byte(job.node(node, 2) + "/manifest.json");
+  const Outcome outcome = run("newest plate", "plate.npy");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("version 1 "));
+  EXPECT_THAT(outcome.err, HasSubstr("v00000002-0123456789abcdef/manifest.json: "));
 }
 
 TEST_F(Export, changes_no_store) {

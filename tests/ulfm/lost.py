@@ -342,7 +342,8 @@ class Scenarios(Lost):
 
         def act(job):
             job.wait_for_hold(2)
-            # What the job prints may come later than what it does.
+            # Heads promote meanwhile, and what the job prints may come later than what it does.
+            job.wait_for("a snapshot on L2", lambda: job.says("is safe at L2"))
             job.wait_for("all processes of node0001 to be known", lambda: len(everyone_on(job, "node0001")) == 3)
             for pid in everyone_on(job, "node0001"):
                 jobs.send(pid, signal.SIGKILL)

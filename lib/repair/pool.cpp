@@ -264,7 +264,8 @@ Status Pool::gather(MPI_Comm live, bool under_way, Proposal& proposal) const {
     proposal.processes.push_back(present.process);
     proposal.under_way |= present.under_way != 0;
     proposal.gives_up |= present.gives_up != 0;
-    if (roster_[present.number].role == Role::rank) proposal.all_stay &= present.can_stay != 0;
+    if (const Member& member = roster_[present.number]; member.role == Role::rank && present.can_stay == 0)
+      proposal.cannot_stay.push_back(member.rank.value);
     proposal.have_caught_up |= present.have_caught_up != 0;
     if (present.reason > proposal.best_reason) proposal.gives_reason = present.number;
     proposal.best_reason = std::max(proposal.best_reason, present.reason);
@@ -274,7 +275,7 @@ Status Pool::gather(MPI_Comm live, bool under_way, Proposal& proposal) const {
   Roster before = roster_;
   if (proposal.have_caught_up) end_catch_ups(before);
   proposal.lost_in_catch_ups = lost_in_catch_ups(before, proposal.live);
-  if (proposal.lost_in_catch_ups) proposal.all_stay = false;
+  proposal.all_stay = proposal.cannot_stay.empty() && !proposal.lost_in_catch_ups;
   proposal.repair = repair(before, proposal.live, head_mode(), proposal.sick);
   if (!proposal.all_stay) end_catch_ups(proposal.repair.roster);
   return {};
@@ -329,7 +330,7 @@ void Pool::adopt(Proposal proposal) {
   end_strays();
   if (me_ == 0) {
     log_repair(before, proposal);
-    log_lost_in_catch_ups(proposal);
+    log_why_all_roll_back(proposal);
     log_sick(before, proposal);
   }
   log_role();
@@ -402,11 +403,16 @@ void Pool::log_repair(const Roster& before, const Proposal& proposal) const {
             spares, spares == 1 ? "" : "s");
 }
 
-// It is given in place of the reasons that processes have.
-void Pool::log_lost_in_catch_ups(const Proposal& proposal) const {
-  if (!proposal.lost_in_catch_ups) return;
-  log_.info("all ranks roll back: two replacements of rank {} in a row died before they had caught up",
-            proposal.lost_in_catch_ups->value);
+// Where no process gives its own reason, or this one counts more.
+void Pool::log_why_all_roll_back(const Proposal& proposal) const {
+  if (proposal.lost_in_catch_ups) {
+    log_.info("all ranks roll back: two replacements of rank {} in a row died before they had caught up",
+              proposal.lost_in_catch_ups->value);
+  } else if (!proposal.all_stay && proposal.best_reason == Reason::none &&
+             config_.recovery.rollback == Config::Recovery::Rollback::lost) {
+    log_.info("all ranks roll back: {} {} had not joined the repaired job when a process died",
+              proposal.cannot_stay.size() == 1 ? "rank" : "ranks", fmt::join(proposal.cannot_stay, ", "));
+  }
 }
 
 Error Pool::no_spare_left(const Proposal& proposal) const {

@@ -135,6 +135,7 @@ class Pool {
     std::optional<Rank> lost_in_catch_ups;
     Reason best_reason = Reason::none;  // why not
     std::uint32_t gives_reason = 0;     // the first process that has it
+    std::vector<std::uint32_t> cannot_stay;
     std::uint32_t restored = 0;         // the newest snapshot that any of them has restored
     std::set<NodeId> sick;              // as any of them knows
   };
@@ -157,7 +158,7 @@ class Pool {
   [[nodiscard]] Result<bool> is_over(bool done) const;
   [[nodiscard]] Status look_for_unknown_deaths(UnknownDeaths& unknown) const;
   void log_repair(const Roster& before, const Proposal& proposal) const;
-  void log_lost_in_catch_ups(const Proposal& proposal) const;
+  void log_why_all_roll_back(const Proposal& proposal) const;
 
   // pool_sick.cpp
   [[nodiscard]] bool heeds_verdicts() const;

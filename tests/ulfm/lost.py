@@ -117,7 +117,8 @@ class Lost:
         if found.crashes:
             return
         why = "; ".join(found.everyone) or "it does not say why"
-        raise jobs.Failed(f"{' '.join(strikes)}: {found.kind()}, not only the lost rolled back: {why}")
+        raise jobs.Failed(f"{' '.join(strikes)}: {found.kind()}, not only the lost rolled back: {why}\n"
+                          f"{found.output}\n{lost.last_calls(found.lives)}")  # fmt: skip
 
     def sweep(self, name, rank):
         """Kills before calls of a rank in turn."""

@@ -128,10 +128,8 @@ class LostJob(jobs.Job):
 
     def report(self):
         """All that is known of one that has failed."""
-        lives = "".join(f"rank {rank}, life {life}, {len(calls)} calls: ... {' '.join(calls[-30:])}\n"
-                        for (rank, life), calls in sorted(self.lives().items()))  # fmt: skip
         stacks = "\n".join(line[:160] for line in self.stacks().splitlines())
-        return f"mpirun: {self.process.poll()}\n{self.output()}\n{stacks}\n{lives}"
+        return f"mpirun: {self.process.poll()}\n{self.output()}\n{stacks}\n{last_calls(self.lives())}"
 
 
 class Recoveries:
@@ -139,6 +137,7 @@ class Recoveries:
 
     def __init__(self, job):
         self.lives = job.lives()
+        self.output = job.output()
         texts = [line.partition(" ")[2] for line in job.lines]
         self.local = sum(bool(ONLY_THE_LOST.search(line)) for line in texts)
         self.of_heads = sum(bool(ONLY_A_HEAD.search(line)) for line in texts)
@@ -172,6 +171,11 @@ class Recoveries:
             raise jobs.Failed("all ranks rolled back, and it does not say so")
         if self.kind() == "local" and self.everyone:
             raise jobs.Failed("all ranks roll back, it says, but no process has")
+
+
+def last_calls(lives):
+    return "".join(f"rank {rank}, life {life}, {len(calls)} calls: ... {' '.join(calls[-30:])}\n"
+                   for (rank, life), calls in sorted(lives.items()))  # fmt: skip
 
 
 class Count:

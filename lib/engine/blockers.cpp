@@ -41,7 +41,8 @@ std::string awaited_call(const hang::HangReport& report, const hang::Finding& fi
 }
 
 bool is_deadlock(const hang::Finding& finding) {
-  return finding.cause == hang::Cause::circle || finding.cause == hang::Cause::collective_mismatch;
+  return finding.cause == hang::Cause::circle || finding.cause == hang::Cause::collective_mismatch ||
+         finding.cause == hang::Cause::left_out;
 }
 
 // What is the same for all ranks of a finding.
@@ -63,6 +64,7 @@ Blocker deadlock_of(const hang::HangReport& report, const hang::Finding& finding
   blocker.ranks = finding.ranks;
   blocker.seconds = finding.since_seconds;
   if (finding.call) blocker.call = finding.call->name;
+  if (finding.cause == hang::Cause::left_out) blocker.doing = Blocker::Doing::left_out;
   if (finding.cause != hang::Cause::circle) return blocker;
   blocker.doing = Blocker::Doing::waits;
   blocker.suspect.rank = Rank{finding.circle.front().rank};

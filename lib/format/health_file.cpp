@@ -19,8 +19,8 @@ using localize::Verdict;
 
 constexpr std::string_view kHealthKind = "health";
 
-constexpr std::array<std::string_view, localize::kBlockerDoings> kDoings{"computes", "idles", "in_call",
-                                                                         "polls",    "waits", "differs"};
+constexpr std::array<std::string_view, localize::kBlockerDoings> kDoings{"computes", "idles",   "in_call", "polls",
+                                                                         "waits",    "differs", "left_out"};
 
 localize::Blocker read_blocker(const JsonView& json, const Suspect& suspect) {
   localize::Blocker blocker;

@@ -51,6 +51,11 @@ Cause cause_of(const RankReport& rank) {
   return Cause::unseen;
 }
 
+bool is_same_collective(const Call& one, const Call& other) {
+  return one.kind == CallKind::collective && other.kind == CallKind::collective && one.comm == other.comm &&
+         one.number == other.number;
+}
+
 bool is_halted(Doing doing) { return doing == Doing::stopped || doing == Doing::dead || doing == Doing::left; }
 
 // The ranks of the job that wait, and those that do not, for one reason or another.
@@ -61,15 +66,16 @@ class Blame {
         ranks_(static_cast<std::uint32_t>(report.ranks.size())),
         count_(ranks_ + report.heads.size()),
         free_(count_),
-        halted_(count_) {
-    CallsByRank calls(ranks_);
+        halted_(count_),
+        left_out_(count_),
+        calls_(ranks_) {
     for (std::uint32_t rank = 0; rank < ranks_; ++rank) halted_[rank] = is_halted(report.ranks[rank].doing);
     for (std::uint32_t head = ranks_; head < count_; ++head) {
       halted_[head] = is_halted(report.heads[head - ranks_].doing);
       free_[head] = !halted_[head];
     }
-    for (const auto& [rank, reading] : readings) calls[rank] = &reading.calls;
-    waits_ = WaitFinder(calls, halted_).find();
+    for (const auto& [rank, reading] : readings) calls_[rank] = &reading.calls;
+    waits_ = WaitFinder(calls_, halted_).find();
     for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
       const RankReport& one = report.ranks[rank];
       goes_on_ = goes_on_ || one.progressed;
@@ -86,6 +92,7 @@ class Blame {
   Judged judge() {
     report_.needs = waits_.graph.needs;
     blame_mismatches();
+    blame_those_who_left_a_call_out();
     blame_halted();
     blame_cycles();
     blame_unclear_cycles();
@@ -141,6 +148,36 @@ class Blame {
       blamed_.insert(blamed_.end(), need.ranks.begin(), need.ranks.end());
       if (!found.waiting.empty()) judged_.findings.push_back(std::move(found));
     }
+  }
+
+  // Ranks that wait for them wait in a call of Cairn that all ranks make in the same order.
+  void blame_those_who_left_a_call_out() {
+    for (std::size_t index = 0; index < waits_.graph.needs.size(); ++index) {
+      const Need& need = waits_.graph.needs[index];
+      if (need.reason != Reason::collective_not_begun || !is_cairn(need.call)) continue;
+      if (!std::ranges::all_of(need.ranks, [&](std::uint32_t rank) { return has_left_out(rank, need.call); })) continue;
+      Finding found = finding(need.ranks, stuck_, Certainty::certain);
+      std::erase_if(found.waiting, [&](Rank rank) { return std::ranges::count(need.ranks, rank.value) > 0; });
+      if (found.waiting.empty()) continue;
+      found.cause = Cause::left_out;
+      found.call = need.call;
+      found.need = index;
+      for (const std::uint32_t rank : need.ranks) left_out_[rank] = true;
+      judged_.findings.push_back(std::move(found));
+    }
+  }
+
+  // Not told already; and others are in the collective that it is in, and have begun this call.
+  bool has_left_out(std::uint32_t rank, const Call& call) const {
+    if (halted_[rank] || left_out_[rank] || !stuck_[rank]) return false;
+    return std::ranges::any_of(calls_[rank]->lasting, [&](const LastingCall& lasting) {
+      const auto has_begun_both = [&](const RankCalls* other) {
+        return other != nullptr && begun_for(other->cairn_begun, call.cairn) >= call.number &&
+               std::ranges::any_of(other->lasting,
+                                   [&](const LastingCall& its) { return is_same_collective(lasting.call, its.call); });
+      };
+      return std::ranges::any_of(calls_, has_begun_both);
+    });
   }
 
   // Ranks that wait for nobody: those that do the same are one culprit, of which `find` makes a finding.
@@ -219,7 +256,7 @@ class Blame {
   // Ranks that could not continue even if all free and all halted ranks did.
   void blame_cycles() {
     RankSet free = free_;
-    for (std::uint32_t rank = 0; rank < count_; ++rank) free[rank] = free[rank] || halted_[rank];
+    for (std::uint32_t rank = 0; rank < count_; ++rank) free[rank] = free[rank] || halted_[rank] || left_out_[rank];
     RankSet left = able(waits_.graph, free, Never::counts_as_met, Certainty::certain);
     left.flip();
     put_cycles(std::move(left), Certainty::certain);
@@ -322,6 +359,8 @@ class Blame {
   RankSet stuck_;        // wait for what will not come, unless a halted rank continues
   RankSet maybe_stuck_;  // the same if all needs that may be met already are not
   RankSet awaited_;
+  RankSet left_out_;  // a call of Cairn, as it is told
+  CallsByRank calls_;
   std::vector<std::uint32_t> blamed_;
   bool goes_on_ = false;
   Waits waits_;

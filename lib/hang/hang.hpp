@@ -89,6 +89,7 @@ struct HeadReport {
 enum class Cause {
   circle,               // the ranks wait for each other
   collective_mismatch,  // the ranks entered a collective with another call or root than most
+  left_out,             // the ranks made no such call of Cairn before the collective that they are in; others did
   stopped,              // the ranks are stopped
   dead,                 // the ranks are dead
   left,                 // the ranks have ended MPI

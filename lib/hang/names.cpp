@@ -17,6 +17,7 @@ std::string_view name_of(Cause cause) {
   switch (cause) {
     case Cause::circle: return "circle";
     case Cause::collective_mismatch: return "collective_mismatch";
+    case Cause::left_out: return "left_out";
     case Cause::stopped: return "stopped";
     case Cause::dead: return "dead";
     case Cause::left: return "left";

@@ -68,6 +68,8 @@ std::string headline(const HangReport& report, const Finding& finding) {
     case Cause::collective_mismatch:
       return fmt::format("{} entered the {} collective on {} as {}", who, ordinal_text(finding.call->number),
                          comm_text(report, finding.call->comm), entered_text(*finding.call));
+    case Cause::left_out:
+      return fmt::format("{} left {} out: other ranks in the same collective have made it", who, call);
     case Cause::stopped: return fmt::format("{} {} stopped by a signal or a debugger", who, be);
     case Cause::dead:
       return fmt::format("{} {} dead: {} no longer {}", who, be, is_one(finding) ? "its process" : "their processes",

@@ -77,9 +77,10 @@ struct Blocker {
     computes,  // or is in a call that is not recorded
     idles,     // the same, without using processor time
     in_call,
-    polls,    // tests or probes again and again without success
-    waits,    // for the next of `ranks`, which wait for each other in a circle
-    differs,  // has entered a collective as another call, or with another root, than most
+    polls,     // tests or probes again and again without success
+    waits,     // for the next of `ranks`, which wait for each other in a circle
+    differs,   // has entered a collective as another call, or with another root, than most
+    left_out,  // has not made a call of Cairn that the others in its collective have made
   };
   Suspect suspect = {};
   Doing doing = Doing::computes;
@@ -92,10 +93,10 @@ struct Blocker {
   std::uint32_t unseen = 0;         // how many ranks of the job have no record here
   std::vector<NodeId> silent = {};  // nodes that have not answered when asked for the records of their ranks
   std::vector<Rank> ranks = {};     // of a deadlock: those that wait in a circle, in its order, or that differ
-  [[nodiscard]] bool deadlock() const { return doing == Doing::waits || doing == Doing::differs; }
+  [[nodiscard]] bool deadlock() const { return doing >= Doing::waits; }
   friend bool operator==(const Blocker&, const Blocker&) = default;
 };
-inline constexpr std::size_t kBlockerDoings = 6;
+inline constexpr std::size_t kBlockerDoings = 7;
 
 struct Verdict {
   Fault fault = Fault::undetermined;

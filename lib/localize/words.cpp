@@ -161,7 +161,8 @@ std::string doing_text(const Blocker& blocker) {
     case Blocker::Doing::in_call: return fmt::format("it has been in {} for {:.0f} s", blocker.call, blocker.seconds);
     case Blocker::Doing::polls:
     case Blocker::Doing::waits:
-    case Blocker::Doing::differs: break;
+    case Blocker::Doing::differs:
+    case Blocker::Doing::left_out: break;
   }
   return fmt::format("it has been calling {} without success for {:.0f} s", blocker.call, blocker.seconds);
 }
@@ -191,6 +192,8 @@ std::string deadlock_text(const std::string& rank, const std::optional<Blocker>&
   std::string why = one ? "waits for itself" : "wait for each other";
   if (blocker->doing == Blocker::Doing::differs)
     why = fmt::format("{} entered {} otherwise than the others", one ? "has" : "have", blocker->call);
+  if (blocker->doing == Blocker::Doing::left_out)
+    why = fmt::format("{} left {} out", one ? "has" : "have", blocker->call);
   return fmt::format("the job {}: {} {}; {} {} waited up to {:.0f} s in {}{}", blocker->likely ? "hangs" : "may hang",
                      ranks_text(numbers), why, blocker->waiting, blocker->waiting == 1 ? "rank has" : "ranks have",
                      blocker->waited, blocker->awaited, missing_text(*blocker));

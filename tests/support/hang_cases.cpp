@@ -216,6 +216,14 @@ void add_cairn(Cases& cases) {
     job.of(2).cairn = {};
     job.lasts(2, collective("MPI_Allreduce"));
   });
+  hangs(cases, "a_rank_leaves_a_snapshot_out_that_the_others_in_its_collective_have_taken", Cause::left_out, {2},
+        [](SampleCalls& job) {
+          for (std::uint32_t rank = 0; rank < 4; ++rank) {
+            job.of(rank).head_rank = 0;
+            job.in_cairn(rank, CairnCall::snapshot, rank == 2 ? 5 : 6, rank == 0 ? kLong : 0);
+          }
+          job.all_last(collective("MPI_Allreduce"), {0});
+        });
   hangs(cases, "a_rank_is_stopped_in_a_restore", Cause::stopped, {1}, [](SampleCalls& job) {
     job.has_heads(2);
     all_in_cairn(job, CairnCall::restore, 1);

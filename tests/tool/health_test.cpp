@@ -175,6 +175,15 @@ TEST(Health, shows_which_ranks_wait_for_each_other) {
   EXPECT_EQ(shown.at("calls").at("ranks"), nlohmann::json({3, 7}));
 }
 
+TEST(Health, shows_which_rank_left_a_call_out) {
+  localize::Verdict verdict;
+  verdict.fault = localize::Fault::deadlock;
+  verdict.suspect = {NodeId{1}, Rank{3}};
+  verdict.blocker = {verdict.suspect, localize::Blocker::Doing::left_out, 72, "snapshot()", "snapshot()", 5, 70};
+  verdict.blocker->ranks = {Rank{3}};
+  EXPECT_THAT(verdict_text(verdict), HasSubstr("the job hangs: rank 3 has left snapshot() out; 5 ranks"));
+}
+
 TEST(Health, says_when_a_verdict_expires_and_not_those_that_have) {
   SickJob job;
   const auto shown = nlohmann::json::parse(run_tool("health --json " + job.target()).out).at("verdicts").at(0);

@@ -128,6 +128,21 @@ TEST(Blockers, are_ranks_that_enter_a_collective_otherwise) {
   EXPECT_EQ(found[0].awaited, "MPI_Reduce");
 }
 
+// A rank that waits for it as the head of its node is innocent.
+TEST(Blockers, are_ranks_that_leave_a_call_of_cairn_out) {
+  SampleCalls job(4);
+  for (std::uint32_t rank = 0; rank < 4; ++rank) {
+    job.of(rank).head_rank = 0;
+    job.in_cairn(rank, CairnCall::snapshot, rank == 2 ? 5 : 6, rank == 0 ? kLong : 0);
+  }
+  job.all_last(collective("MPI_Allreduce"), {0});
+  const auto found = find_blockers(job.readings(), node_of, kPatience);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].doing, Blocker::Doing::left_out);
+  EXPECT_THAT(found[0].ranks, ElementsAre(Rank{2}));
+  EXPECT_EQ(found[0].call, "snapshot()");
+}
+
 // It may be that no need of theirs is open.
 TEST(Blockers, are_an_unclear_deadlock_only_after_the_time_for_what_may_go_on) {
   for (const HangCase& unclear : hang_cases()) {

@@ -136,8 +136,8 @@ class Pool {
     Reason best_reason = Reason::none;  // why not
     std::uint32_t gives_reason = 0;     // the first process that has it
     std::vector<std::uint32_t> cannot_stay;
-    std::uint32_t restored = 0;         // the newest snapshot that any of them has restored
-    std::set<NodeId> sick;              // as any of them knows
+    std::uint32_t restored = 0;  // the newest snapshot that any of them has restored
+    std::set<NodeId> sick;       // as any of them knows
   };
 
   Pool(ConfigSource source, const Config& config)

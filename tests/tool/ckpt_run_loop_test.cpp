@@ -70,6 +70,16 @@ TEST(RestartLoop, ends_only_with_a_mark_whatever_the_exit_code) {
   EXPECT_TRUE(Loop().after(with_mark(death(true, 0), Kind::opened)).life);
 }
 
+// mpirun counts them: its "rank 4" is no rank of the application.
+TEST(RestartLoop, says_which_ranks_of_the_launcher_are_heads_where_one_was_killed) {
+  Loop loop({}, {"a", "b"});
+  EXPECT_THAT(loop.after(death()).text, Names({"code 137, whose ranks 2, 5 are heads; restart 1"}));
+  EXPECT_THAT(loop.after(death(true, 1)).text, Not(Names({"heads are"})));
+  EXPECT_THAT(loop.after(with_mark(death(), Kind::failed, "rank 1 threw")).text, Not(Names({"whose"})));
+  Loop inlined({}, {"a"}, "[head]\nmode = inline\n");
+  EXPECT_THAT(inlined.after(death()).text, Names({"code 137; restart 1"}));
+}
+
 TEST(RestartLoop, hands_on_the_code_that_an_application_ended_with_after_its_mark) {
   for (const Kind kind : {Kind::finished, Kind::stopped}) {
     const auto step = Loop().after(with_mark(death(true, 3), kind));

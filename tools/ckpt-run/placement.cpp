@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/list_text.hpp"
+
 namespace ckpt_run {
 namespace {
 
@@ -84,6 +86,12 @@ std::string Placement::text() const {
   return text;
 }
 
+std::string Placement::heads_text() const {
+  if (head_ranks.empty()) return {};
+  return fmt::format(", whose {} {}", cairn::ranks_text(head_ranks),
+                     head_ranks.size() == 1 ? "is a head" : "are heads");
+}
+
 bool has_dedicated_heads(const Config& config) {
   return config.head.mode.value_or(cairn::HeadMode::rank) == cairn::HeadMode::rank;
 }
@@ -126,6 +134,7 @@ Result<Placement> place(std::uint32_t ranks, std::optional<std::uint32_t> wanted
     host.nodes.push_back(node);
     host.ranks += (*nodes)[node] + head;
     for (std::uint32_t i = 0; i < (*nodes)[node]; ++i) host.application_ranks.push_back(rank++);
+    if (head > 0) placement.head_ranks.push_back(rank + node);
   }
   if (*spares == 0) return placement;
   if (spare_hosts.empty()) {

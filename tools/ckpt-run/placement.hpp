@@ -26,6 +26,7 @@ struct Placement {
   std::vector<HostRanks> hosts;  // in the order of world ranks; hosts that only have spares come last
   std::uint32_t application = 0;
   std::uint32_t heads = 0;
+  std::vector<std::uint32_t> head_ranks;  // of the launcher's ranks, ascending
   std::uint32_t spares = 0;
   std::uint32_t nodes = 0;
   bool simulated = false;
@@ -34,6 +35,8 @@ struct Placement {
   [[nodiscard]] std::uint32_t most_on_a_host() const;
   // "4 application ranks + 4 heads on 4 nodes"
   [[nodiscard]] std::string text() const;
+  // ", whose rank 4 is a head": for what is said of a launcher, which counts heads. Empty: there are none.
+  [[nodiscard]] std::string heads_text() const;
 };
 
 // Whether a rank of each node is to be its head, beside those that compute: with [head] mode = auto, too. Pure.

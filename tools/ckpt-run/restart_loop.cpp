@@ -42,10 +42,12 @@ bool is_unfinalized(const LifeEnd& end) { return end.code == 0 && !end.ended_her
 constexpr const char* kFinalize =
     "the session was not finalized. The program must call finalize() (cairn_finalize in C and Fortran) before it ends";
 
-std::string words_of(const LifeEnd& end) {
+std::string words_of(const LifeEnd& end, const Placement& placement) {
   if (!end.mark.text.empty()) return fmt::format("{}: {}", end.how, end.mark.text);
   if (!end.not_run.empty()) return fmt::format("{}: {}", end.how, end.not_run);
-  return is_unfinalized(end) ? fmt::format("{}, but {}", end.how, kFinalize) : end.how;
+  if (is_unfinalized(end)) return fmt::format("{}, but {}", end.how, kFinalize);
+  // The launcher names the rank that was killed.
+  return end.how + (end.killed && !end.crashed ? placement.heads_text() : "");
 }
 
 bool is_unrecoverable(const cairn::CompletionMark& mark) {
@@ -124,7 +126,7 @@ std::optional<std::string> RestartLoop::why_not_restart(const LifeEnd& end) {
   last_cause_ = end.mark.cause;
   if (++runs_without_snapshot_ < kMostRunsWithoutSnapshot) return {};
   return fmt::format("{} runs in a row ended without a newer snapshot; the last one: {}", runs_without_snapshot_,
-                     words_of(end));
+                     words_of(end, placement_));
 }
 
 // Gives the lost hosts' places to spare hosts, so that all other ranks stay where their stores are.
@@ -184,7 +186,7 @@ std::optional<Step> RestartLoop::move_back(const LifeEnd& end) {
   placement_ = std::move(*placed);
   ++restarts_;
   return Step{fmt::format("{}; the job cannot continue without its sick hosts, and is started on them; restart {}: {}",
-                          words_of(end), restarts_, placement_.text()),
+                          words_of(end, placement_), restarts_, placement_.text()),
               Life{placement_, {}, goes_on_}, kFinished};
 }
 
@@ -233,8 +235,8 @@ Step RestartLoop::after(const LifeEnd& end) {
   if (end.mark.kind == Kind::error && !fresh) return give_up(end.mark.text);
   if (const auto why = why_not_restart(end)) return give_up(*why);
   if (restarts_ >= options_.max_restarts)
-    return give_up(
-        fmt::format("{} after {} restart{} (--max-restarts)", words_of(end), restarts_, restarts_ == 1 ? "" : "s"));
+    return give_up(fmt::format("{} after {} restart{} (--max-restarts)", words_of(end, placement_), restarts_,
+                               restarts_ == 1 ? "" : "s"));
 
   if (const auto why = replace(end.lost_hosts)) return give_up(*why);
   const auto left = move_from(end.sick_hosts);
@@ -248,9 +250,10 @@ Step RestartLoop::after(const LifeEnd& end) {
   placement_ = std::move(*placed);
   ++restarts_;
   const auto lost = end.lost_hosts.empty() ? "" : fmt::format("; lost: {}", fmt::join(end.lost_hosts, ", "));
-  return {fmt::format("{}{}{}{}; restart {}: {}", words_of(end), lost, sick_text(end.sick_hosts, hosts_, left),
-                      fresh ? "; the job starts fresh (--fresh-if-unrecoverable)" : "", restarts_, placement_.text()),
-          Life{placement_, std::move(failures), goes_on_ && !fresh, fresh}, kFinished};
+  return {
+      fmt::format("{}{}{}{}; restart {}: {}", words_of(end, placement_), lost, sick_text(end.sick_hosts, hosts_, left),
+                  fresh ? "; the job starts fresh (--fresh-if-unrecoverable)" : "", restarts_, placement_.text()),
+      Life{placement_, std::move(failures), goes_on_ && !fresh, fresh}, kFinished};
 }
 
 }  // namespace ckpt_run

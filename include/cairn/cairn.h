@@ -159,6 +159,7 @@ typedef struct {
   int my_level;           /* level from which this rank's shard came: CAIRN_L1 ... CAIRN_L4 */
   uint32_t lost_nodes;    /* number of nodes that took part in the snapshot and whose store is missing */
   double seconds;         /* that the restore took */
+  uint32_t old_ranks;     /* application ranks of the job that took the restored snapshot */
 } cairn_restore_status;
 
 /* What the application does with a session, which is valid until the function is left. argument is the pointer that was
@@ -339,10 +340,19 @@ int cairn_protect_array(cairn_session* session, const char* name, void* data, ca
                         const size_t* shape);
 /* Protects this rank's part of a global array that spans ranks, so that L4 files show that array as one. global_shape
  * is its shape, offset is the place of the part's first element in it. shape, global_shape and offset have dims numbers
- * each, in elements, slowest dimension first; dims is at least 1. Restore returns CAIRN_ERR_MISMATCH if the snapshot
- * has another place. Otherwise like cairn_protect_array. Local. */
+ * each, in elements, slowest dimension first; dims is at least 1. If the snapshot has another place, restore returns
+ * CAIRN_ERR_MISMATCH, or with [restart] elastic = on, it moves the elements between ranks. Otherwise like
+ * cairn_protect_array. Local. */
 int cairn_protect_part(cairn_session* session, const char* name, void* data, cairn_type type, int dims,
                        const size_t* shape, const size_t* global_shape, const size_t* offset);
+/* Protects a part with ghosts: elements around the rank's own ones, which are copies of other ranks' elements, or a
+ * border outside the global array. ghosts_before and ghosts_after are their widths before and after the own elements.
+ * They have dims numbers each; NULL means no ghosts. shape is that of the array with its ghosts; offset is the place of
+ * the first own element. Ghosts are saved, too. If elements move between ranks, ghosts are filled with the elements
+ * that their owners get; ghosts outside the global array stay as they are. Otherwise like cairn_protect_part. Local. */
+int cairn_protect_block(cairn_session* session, const char* name, void* data, cairn_type type, int dims,
+                        const size_t* shape, const size_t* global_shape, const size_t* offset,
+                        const size_t* ghosts_before, const size_t* ghosts_after);
 /* Protects count elements of the caller's own type. element_bytes is its size in bytes; restore compares it and
  * type_name. Otherwise like cairn_protect. Local. */
 int cairn_protect_opaque(cairn_session* session, const char* name, void* data, const char* type_name,
@@ -363,6 +373,10 @@ int cairn_protect_pointer_array(cairn_session* session, const char* name, const 
 /* As cairn_protect_part, at the address that a pointer variable has; see cairn_protect_pointer. Local. */
 int cairn_protect_pointer_part(cairn_session* session, const char* name, const void* pointer, cairn_type type, int dims,
                                const size_t* shape, const size_t* global_shape, const size_t* offset);
+/* As cairn_protect_block, at the address that a pointer variable has; see cairn_protect_pointer. Local. */
+int cairn_protect_pointer_block(cairn_session* session, const char* name, const void* pointer, cairn_type type,
+                                int dims, const size_t* shape, const size_t* global_shape, const size_t* offset,
+                                const size_t* ghosts_before, const size_t* ghosts_after);
 /* As cairn_protect_opaque, at the address that a pointer variable has; see cairn_protect_pointer. Local. */
 int cairn_protect_pointer_opaque(cairn_session* session, const char* name, const void* pointer, const char* type_name,
                                  size_t element_bytes, size_t count);
@@ -371,6 +385,48 @@ int cairn_protect_pointer_opaque(cairn_session* session, const char* name, const
  * Local.
  * Returns: CAIRN_ERR_USAGE if no region has this name. */
 int cairn_unprotect(cairn_session* session, const char* name);
+
+/* Kinds: what a protected region is to the whole job. They tell which elements go to which rank if a job has another
+ * number of ranks than its snapshot, and [restart] elastic = on. Otherwise they change nothing, except that
+ * cairn_kind_sequence_part and cairn_kind_of_rank may name elements of other ranks:
+ *
+ *     cairn_protect(session, "step", &step, CAIRN_INT32, 1);
+ *     cairn_kind_same(session, "step");
+ *
+ * A part of a global array needs no kind. A region without a kind can only be restored by as many ranks as the snapshot
+ * has. A region that is protected again under its name keeps its kind. Kinds are not stored: the program that restores
+ * sets them before cairn_restore.
+ *
+ * The memory of a region in C has a fixed size. A sequence must have room for exactly this rank's share; otherwise
+ * cairn_restore returns CAIRN_ERR_MISMATCH on all ranks. So the program asks for the share, and allocates it:
+ *
+ *     size_t total, count = my_count;                    // of a fresh start
+ *     cairn_stored_total(session, "ids", &total);        // 0: a fresh start
+ *     if (total > 0) cairn_stored_elements(session, "ids", &count);
+ *     uint64_t* ids = malloc(count * sizeof *ids);
+ *     double* x = malloc(3 * count * sizeof *x);
+ *     cairn_protect(session, "ids", ids, CAIRN_UINT64, count);
+ *     cairn_kind_sequence(session, "ids");
+ *     cairn_protect(session, "x", x, CAIRN_DOUBLE, 3 * count);
+ *     cairn_kind_like(session, "x", "ids");
+ *     cairn_restore(session);
+ *
+ * All calls are local, and return CAIRN_ERR_USAGE if no region has this name, or if it is a part of a global array. */
+
+/* Says that all ranks have the same value, such as a step counter. cairn_restore compares the values of all old ranks.
+ * Of an opaque type, padding bytes count, too. */
+int cairn_kind_same(cairn_session* session, const char* name);
+/* Says that the elements of all ranks, in the order of ranks, are one sequence, such as particles. An element is one
+ * step in the region's first dimension. On another number of ranks, each rank gets an equal share; the order stays. */
+int cairn_kind_sequence(cairn_session* session, const char* name);
+/* Says the same, and that this rank gets count elements, from first on. The parts of all ranks cover each element of
+ * the sequence exactly once. The next snapshot has the elements in the order of ranks again. */
+int cairn_kind_sequence_part(cairn_session* session, const char* name, size_t first, size_t count);
+/* Says that the region is a sequence that is cut where the region sequence is. On each old rank, it has as many
+ * elements, or k times as many, with one k for all ranks. */
+int cairn_kind_like(cairn_session* session, const char* name, const char* sequence);
+/* Says that the region gets what rank rank of the snapshot had. Other old ranks need not have it. */
+int cairn_kind_of_rank(cairn_session* session, const char* name, uint32_t rank);
 
 /* Takes a snapshot if one is due by [levels]. *version gets its version, or 0 if none was due; version may be NULL. The
  * call returns as soon as the regions are copied into the node's store; promotion to higher levels happens in the
@@ -413,12 +469,17 @@ const char* cairn_storage_error(const cairn_session* session);
 /* Sets *count to the number of elements that this rank's region of this name has in the snapshot that cairn_restore
  * will restore. 0 if the region is not in that snapshot, or on a fresh start. Use it to allocate an array of that size
  * before it is protected. If that snapshot is lost before cairn_restore, another one is restored; a region whose size
- * differs there is CAIRN_ERR_MISMATCH.
+ * differs there is CAIRN_ERR_MISMATCH. On another number of ranks, it is the number that this rank will get, by the
+ * kind or place that the region has now. A region that is not protected counts as a sequence.
  *
- * The first call is collective, later calls are local.
+ * The first call of cairn_stored_elements or cairn_stored_total is collective, later calls are local.
  * Requires: neither cairn_restore nor cairn_snapshot was called before the first call.
- * Returns: as cairn_restore. */
+ * Returns: as cairn_restore. CAIRN_ERR_USAGE for a region of one old rank on another number of ranks. */
 int cairn_stored_elements(cairn_session* session, const char* name, size_t* count);
+/* Sets *count to the number of elements that the regions of this name of all ranks have together in that snapshot. 0 if
+ * no rank has one, or on a fresh start. Use it for a sequence that the program cuts itself. Otherwise like
+ * cairn_stored_elements. */
+int cairn_stored_total(cairn_session* session, const char* name, size_t* count);
 
 /* Copies the newest recoverable snapshot into the protected regions. On a fresh start it changes nothing: there are no
  * snapshots, or [restart] mode = fresh. cairn_restore_info returns whether something was restored.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "bind/last_error.hpp"
+#include "session/exception.hpp"
 #include "session/session_impl.hpp"
 
 cairn_session::cairn_session(std::unique_ptr<cairn::Resilient> repairs, std::unique_ptr<cairn::Session> opened,
@@ -16,11 +17,16 @@ cairn_session::cairn_session(cairn::Session& of_cairn_run) : lent_(&of_cairn_run
   if (!is_repairable()) vote = std::make_unique<cairn::FailureVote>(of_cairn_run.comm());
 }
 
-bool cairn_session::is_repairable() const { return static_cast<cairn::SessionBase&>(*open()).impl().recoverable(); }
+cairn::SessionBase& cairn_session::base() const { return *open(); }
+bool cairn_session::is_repairable() const { return base().impl().recoverable(); }
 void cairn_session::protect(const std::string& name, cairn::detail::RegionAccess access) const {
-  static_cast<cairn::SessionBase&>(*open()).protect_access(name, std::move(access));
+  if (!access.place) access.kind = base().impl().kind_of(name);
+  base().protect_access(name, std::move(access));
 }
-const cairn::Log& cairn_session::log() const { return static_cast<cairn::SessionBase&>(*open()).impl().log(); }
+void cairn_session::set_kind(const std::string& name, cairn::detail::AnyKind kind) const {
+  cairn::value_or_throw(base().impl().set_kind(name, std::move(kind)));
+}
+const cairn::Log& cairn_session::log() const { return base().impl().log(); }
 
 namespace cairn::bind {
 namespace {

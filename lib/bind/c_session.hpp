@@ -28,8 +28,11 @@ struct cairn_session {
   [[nodiscard]] bool is_repairable() const;
   // As its configuration wants it. Requires: there is a session.
   [[nodiscard]] const cairn::Log& log() const;
-  // Requires: there is a session.
+  // A region that replaces another one, and is no part of a global array, has the kind of that one. Requires: there is
+  // a session.
   void protect(const std::string& name, cairn::detail::RegionAccess access) const;
+  // Requires: there is a session.
+  void set_kind(const std::string& name, cairn::detail::AnyKind kind) const;
 
   std::unique_ptr<cairn::Resilient> job = {};     // where it repairs itself
   std::unique_ptr<cairn::Session> session = {};   // none between a failure and cairn_recover
@@ -37,6 +40,7 @@ struct cairn_session {
   mutable std::string storage_error = {};         // as it was last asked for
 
  private:
+  [[nodiscard]] cairn::SessionBase& base() const;
   cairn::Session* lent_ = nullptr;
 };
 

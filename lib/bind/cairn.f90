@@ -55,7 +55,21 @@ module cairn
     integer(c_int) :: my_level           ! level from which this rank's shard came: CAIRN_L1 to CAIRN_L4
     integer(c_int32_t) :: lost_nodes     ! number of nodes that took part in the snapshot and whose store is missing
     real(c_double) :: seconds            ! that the restore took
+    integer(c_int32_t) :: old_ranks      ! application ranks of the job that took the restored snapshot
   end type
+
+  ! What a region is to the whole job: the argument kind of cairn_protect. cairn_same: all ranks have the same value,
+  ! such as a step counter. cairn_sequence: the elements of all ranks, in the order of ranks, are one sequence, such as
+  ! particles. An element is one step in the last dimension. cairn_sequence_part, cairn_like and cairn_of_rank return
+  ! the other kinds; cairn.h describes all of them.
+  integer, parameter :: kUnsaid = 0, kSame = 1, kSequence = 2, kSequencePart = 3, kLike = 4, kOfRank = 5
+  type, public :: cairn_kind
+    private
+    integer :: what = kUnsaid
+    integer(int64) :: first = 0, count = 0  ! of a part; first: also the number of an old rank
+    character(255) :: sequence = ' '        ! that it is cut like
+  end type
+  type(cairn_kind), parameter, public :: cairn_same = cairn_kind(kSame), cairn_sequence = cairn_kind(kSequence)
 
   ! Codes of calls; cairn.h describes them.
   integer, parameter, public :: CAIRN_OK = 0, CAIRN_HEAD = 1, CAIRN_ROLLBACK = 2
@@ -75,7 +89,7 @@ module cairn
     cairn_restore_region, cairn_restore_info, cairn_comm, cairn_watch, cairn_suspect, cairn_should_stop, cairn_failed, &
     cairn_catches_up, cairn_recover, cairn_state, cairn_finalize, cairn_abandon, cairn_version, cairn_build_info, &
     cairn_error_text, cairn_set_log, cairn_log
-  public :: cairn_safe_version
+  public :: cairn_safe_version, cairn_stored_total, cairn_sequence_part, cairn_like, cairn_of_rank
 
   ! A subroutine that receives a line of the log: see cairn_set_log.
   abstract interface
@@ -133,17 +147,23 @@ module cairn
     procedure watch_f08, watch_mpi
   end interface
 
-  ! cairn_protect(session, name, data, code [, global_shape, offset]): protects a scalar or an array of any number of
-  ! dimensions. Its type is integer of 8 to 64 bits, real or complex of 32 or 64 bits, or logical. Its shape is stored in
-  ! C order, last dimension first. The shape is fixed: cairn_restore gives CAIRN_ERR_MISMATCH if the snapshot has another
-  ! one.
+  ! cairn_protect(session, name, data, code [, global_shape, offset, ghosts_before, ghosts_after, kind]): protects a
+  ! scalar or an array of any number of dimensions. Its type is integer of 8 to 64 bits, real or complex of 32 or 64
+  ! bits, or logical. Its shape is stored in C order, last dimension first. The shape is fixed: cairn_restore gives
+  ! CAIRN_ERR_MISMATCH if the snapshot has another one.
   !
   ! An array of integers or reals may be this rank's part of a global array that spans ranks; L4 files show that array
   ! as one. global_shape is its shape. offset has, for each dimension, the number of its elements before the part. Pass
-  ! both or neither.
+  ! both or neither. ghosts_before and ghosts_after are the widths of ghosts, elements around the rank's own ones. data
+  ! contains them; offset is that of the first own element. See cairn_protect_block in cairn.h.
+  !
+  ! kind says what the region is to the whole job, if it is no part of a global array. With [restart] elastic = on, the
+  ! job may then have another number of ranks than its snapshot. An array that is a sequence must have room for exactly
+  ! this rank's share: ask cairn_stored_elements and cairn_stored_total for it, allocate the array, and protect it.
   !
   ! Cairn keeps the address of data, not the variable. After move_alloc, a new allocation or a swap of pointers, call
-  ! cairn_protect again with the same name: it replaces the region. The call is cheap, and may be made at each step.
+  ! cairn_protect again with the same name: it replaces the region, which keeps its kind. The call is cheap, and may be
+  ! made at each step.
   !
   ! Local. Requires: data outlives the session or is unprotected first. The caller owns it. Gives CAIRN_ERR_USAGE if an
   ! argument is not valid, such as a section of an array that is not contiguous.
@@ -183,23 +203,56 @@ module cairn
       integer(c_int), value :: comm
       integer(c_int) :: code
     end function
-    function c_protect_array(session, name, data, kind, dims, extents) bind(c, name='cairn_protect_array') result(code)
+    function c_protect_array(session, name, data, type_number, dims, extents) bind(c, name='cairn_protect_array') &
+      result(code)
       import :: c_int, c_char, c_ptr, c_size_t
       type(c_ptr), value :: session
       character(kind=c_char), intent(in) :: name(*)
       type(c_ptr), value :: data
-      integer(c_int), value :: kind, dims
+      integer(c_int), value :: type_number, dims
       integer(c_size_t), intent(in) :: extents(*)
       integer(c_int) :: code
     end function
-    function c_protect_part(session, name, data, kind, dims, extents, global_shape, offset) &
-      bind(c, name='cairn_protect_part') result(code)
+    function c_protect_block(session, name, data, type_number, dims, extents, global_shape, offset, ghosts_before, &
+      ghosts_after) bind(c, name='cairn_protect_block') result(code)
       import :: c_int, c_char, c_ptr, c_size_t
       type(c_ptr), value :: session
       character(kind=c_char), intent(in) :: name(*)
       type(c_ptr), value :: data
-      integer(c_int), value :: kind, dims
-      integer(c_size_t), intent(in) :: extents(*), global_shape(*), offset(*)
+      integer(c_int), value :: type_number, dims
+      integer(c_size_t), intent(in) :: extents(*), global_shape(*), offset(*), ghosts_before(*), ghosts_after(*)
+      integer(c_int) :: code
+    end function
+    function c_kind_same(session, name) bind(c, name='cairn_kind_same') result(code)
+      import :: c_int, c_char, c_ptr
+      type(c_ptr), value :: session
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int) :: code
+    end function
+    function c_kind_sequence(session, name) bind(c, name='cairn_kind_sequence') result(code)
+      import :: c_int, c_char, c_ptr
+      type(c_ptr), value :: session
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int) :: code
+    end function
+    function c_kind_sequence_part(session, name, first, count) bind(c, name='cairn_kind_sequence_part') result(code)
+      import :: c_int, c_char, c_ptr, c_size_t
+      type(c_ptr), value :: session
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_size_t), value :: first, count
+      integer(c_int) :: code
+    end function
+    function c_kind_like(session, name, sequence) bind(c, name='cairn_kind_like') result(code)
+      import :: c_int, c_char, c_ptr
+      type(c_ptr), value :: session
+      character(kind=c_char), intent(in) :: name(*), sequence(*)
+      integer(c_int) :: code
+    end function
+    function c_kind_of_rank(session, name, rank) bind(c, name='cairn_kind_of_rank') result(code)
+      import :: c_int, c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: session
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int32_t), value :: rank
       integer(c_int) :: code
     end function
     function c_protect_opaque(session, name, data, type_name, bytes, count) bind(c, name='cairn_protect_opaque') &
@@ -217,6 +270,13 @@ module cairn
       integer(c_int) :: code
     end function
     function c_stored_elements(session, name, count) bind(c, name='cairn_stored_elements') result(code)
+      import :: c_int, c_char, c_ptr, c_size_t
+      type(c_ptr), value :: session
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_size_t), intent(out) :: count
+      integer(c_int) :: code
+    end function
+    function c_stored_total(session, name, count) bind(c, name='cairn_stored_total') result(code)
       import :: c_int, c_char, c_ptr, c_size_t
       type(c_ptr), value :: session
       character(kind=c_char), intent(in) :: name(*)
@@ -398,87 +458,121 @@ contains
     code = c_init(world, c_text(config), session%handle)
   end subroutine
 
-  subroutine protect_int8(session, name, data, code, global_shape, offset)
+  subroutine protect_int8(session, name, data, code, global_shape, offset, ghosts_before, ghosts_after, kind)
     type(cairn_session), intent(in) :: session
     character(*), intent(in) :: name
     integer(int8), target, intent(inout) :: data(..)
     integer, intent(out) :: code
-    integer(int64), optional, intent(in) :: global_shape(:), offset(:)
-    code = protect(session, name, c_loc(data), kInt8, shape(data, c_size_t), is_contiguous(data), global_shape, offset)
+    integer(int64), optional, intent(in) :: global_shape(:), offset(:), ghosts_before(:), ghosts_after(:)
+    type(cairn_kind), optional, intent(in) :: kind
+    code = protect(session, name, c_loc(data), kInt8, shape(data, c_size_t), is_contiguous(data), global_shape, offset, &
+      ghosts_before, ghosts_after, kind)
   end subroutine
 
-  subroutine protect_int16(session, name, data, code, global_shape, offset)
+  subroutine protect_int16(session, name, data, code, global_shape, offset, ghosts_before, ghosts_after, kind)
     type(cairn_session), intent(in) :: session
     character(*), intent(in) :: name
     integer(int16), target, intent(inout) :: data(..)
     integer, intent(out) :: code
-    integer(int64), optional, intent(in) :: global_shape(:), offset(:)
-    code = protect(session, name, c_loc(data), kInt16, shape(data, c_size_t), is_contiguous(data), global_shape, offset)
+    integer(int64), optional, intent(in) :: global_shape(:), offset(:), ghosts_before(:), ghosts_after(:)
+    type(cairn_kind), optional, intent(in) :: kind
+    code = protect(session, name, c_loc(data), kInt16, shape(data, c_size_t), is_contiguous(data), global_shape, offset, &
+      ghosts_before, ghosts_after, kind)
   end subroutine
 
-  subroutine protect_int32(session, name, data, code, global_shape, offset)
+  subroutine protect_int32(session, name, data, code, global_shape, offset, ghosts_before, ghosts_after, kind)
     type(cairn_session), intent(in) :: session
     character(*), intent(in) :: name
     integer(int32), target, intent(inout) :: data(..)
     integer, intent(out) :: code
-    integer(int64), optional, intent(in) :: global_shape(:), offset(:)
-    code = protect(session, name, c_loc(data), kInt32, shape(data, c_size_t), is_contiguous(data), global_shape, offset)
+    integer(int64), optional, intent(in) :: global_shape(:), offset(:), ghosts_before(:), ghosts_after(:)
+    type(cairn_kind), optional, intent(in) :: kind
+    code = protect(session, name, c_loc(data), kInt32, shape(data, c_size_t), is_contiguous(data), global_shape, offset, &
+      ghosts_before, ghosts_after, kind)
   end subroutine
 
-  subroutine protect_int64(session, name, data, code, global_shape, offset)
+  subroutine protect_int64(session, name, data, code, global_shape, offset, ghosts_before, ghosts_after, kind)
     type(cairn_session), intent(in) :: session
     character(*), intent(in) :: name
     integer(int64), target, intent(inout) :: data(..)
     integer, intent(out) :: code
-    integer(int64), optional, intent(in) :: global_shape(:), offset(:)
-    code = protect(session, name, c_loc(data), kInt64, shape(data, c_size_t), is_contiguous(data), global_shape, offset)
+    integer(int64), optional, intent(in) :: global_shape(:), offset(:), ghosts_before(:), ghosts_after(:)
+    type(cairn_kind), optional, intent(in) :: kind
+    code = protect(session, name, c_loc(data), kInt64, shape(data, c_size_t), is_contiguous(data), global_shape, offset, &
+      ghosts_before, ghosts_after, kind)
   end subroutine
 
-  subroutine protect_real32(session, name, data, code, global_shape, offset)
+  subroutine protect_real32(session, name, data, code, global_shape, offset, ghosts_before, ghosts_after, kind)
     type(cairn_session), intent(in) :: session
     character(*), intent(in) :: name
     real(real32), target, intent(inout) :: data(..)
     integer, intent(out) :: code
-    integer(int64), optional, intent(in) :: global_shape(:), offset(:)
-    code = protect(session, name, c_loc(data), kFloat, shape(data, c_size_t), is_contiguous(data), global_shape, offset)
+    integer(int64), optional, intent(in) :: global_shape(:), offset(:), ghosts_before(:), ghosts_after(:)
+    type(cairn_kind), optional, intent(in) :: kind
+    code = protect(session, name, c_loc(data), kFloat, shape(data, c_size_t), is_contiguous(data), global_shape, offset, &
+      ghosts_before, ghosts_after, kind)
   end subroutine
 
-  subroutine protect_real64(session, name, data, code, global_shape, offset)
+  subroutine protect_real64(session, name, data, code, global_shape, offset, ghosts_before, ghosts_after, kind)
     type(cairn_session), intent(in) :: session
     character(*), intent(in) :: name
     real(real64), target, intent(inout) :: data(..)
     integer, intent(out) :: code
-    integer(int64), optional, intent(in) :: global_shape(:), offset(:)
-    code = protect(session, name, c_loc(data), kDouble, shape(data, c_size_t), is_contiguous(data), global_shape, offset)
+    integer(int64), optional, intent(in) :: global_shape(:), offset(:), ghosts_before(:), ghosts_after(:)
+    type(cairn_kind), optional, intent(in) :: kind
+    code = protect(session, name, c_loc(data), kDouble, shape(data, c_size_t), is_contiguous(data), global_shape, offset, &
+      ghosts_before, ghosts_after, kind)
   end subroutine
 
   ! Types that cairn_type does not have are stored as opaque elements with these names.
-  subroutine protect_complex32(session, name, data, code)
+  subroutine protect_complex32(session, name, data, code, kind)
     type(cairn_session), intent(in) :: session
     character(*), intent(in) :: name
     complex(real32), target, intent(inout) :: data(..)
     integer, intent(out) :: code
+    type(cairn_kind), optional, intent(in) :: kind
     code = protect_opaque(session, name, c_loc(data), 'complex(real32)', 8_c_size_t, size(data, kind=c_size_t), &
-      is_contiguous(data))
+      is_contiguous(data), kind)
   end subroutine
 
-  subroutine protect_complex64(session, name, data, code)
+  subroutine protect_complex64(session, name, data, code, kind)
     type(cairn_session), intent(in) :: session
     character(*), intent(in) :: name
     complex(real64), target, intent(inout) :: data(..)
     integer, intent(out) :: code
+    type(cairn_kind), optional, intent(in) :: kind
     code = protect_opaque(session, name, c_loc(data), 'complex(real64)', 16_c_size_t, size(data, kind=c_size_t), &
-      is_contiguous(data))
+      is_contiguous(data), kind)
   end subroutine
 
-  subroutine protect_logical(session, name, data, code)
+  subroutine protect_logical(session, name, data, code, kind)
     type(cairn_session), intent(in) :: session
     character(*), intent(in) :: name
     logical, target, intent(inout) :: data(..)
     integer, intent(out) :: code
+    type(cairn_kind), optional, intent(in) :: kind
     code = protect_opaque(session, name, c_loc(data), 'logical', storage_size(.true., c_size_t) / 8_c_size_t, &
-      size(data, kind=c_size_t), is_contiguous(data))
+      size(data, kind=c_size_t), is_contiguous(data), kind)
   end subroutine
+
+  ! Returns the kind of a sequence of which this rank gets count elements; first of them are before its part. Local.
+  pure type(cairn_kind) function cairn_sequence_part(first, count) result(kind)
+    integer(int64), intent(in) :: first, count
+    kind = cairn_kind(kSequencePart, first, count)
+  end function
+
+  ! Returns the kind of a sequence that is cut where the region sequence is. On each old rank, it has as many elements,
+  ! or k times as many, with one k for all ranks. Local.
+  pure type(cairn_kind) function cairn_like(sequence) result(kind)
+    character(*), intent(in) :: sequence
+    kind = cairn_kind(kLike, sequence=sequence)
+  end function
+
+  ! Returns the kind of a region that gets what rank rank of the snapshot had. Other old ranks need not have it. Local.
+  pure type(cairn_kind) function cairn_of_rank(rank) result(kind)
+    integer, intent(in) :: rank
+    kind = cairn_kind(kOfRank, int(rank, int64))
+  end function
 
   ! Ends the protection of a region: later snapshots do not contain it. Local. Gives CAIRN_ERR_USAGE if no region has
   ! this name.
@@ -552,8 +646,10 @@ contains
   end function
 
   ! Sets count to the number of elements that this rank's region of this name has in the snapshot that cairn_restore
-  ! will restore. 0 if the region is not in that snapshot, or on a fresh start. The first call is collective, later
-  ! calls are local. Requires: neither cairn_restore nor cairn_snapshot was called before the first call.
+  ! will restore. 0 if the region is not in that snapshot, or on a fresh start. On another number of ranks, it is the
+  ! number that this rank will get, by the kind or place that the region has now. A region that is not protected counts
+  ! as a sequence. The first call of this or cairn_stored_total is collective, later calls are local. Requires: neither
+  ! cairn_restore nor cairn_snapshot was called before the first call.
   subroutine cairn_stored_elements(session, name, count, code)
     type(cairn_session), intent(in) :: session
     character(*), intent(in) :: name
@@ -561,6 +657,18 @@ contains
     integer, intent(out) :: code
     integer(c_size_t) :: elements
     code = c_stored_elements(session%handle, c_text(name), elements)
+    count = elements
+  end subroutine
+
+  ! Sets count to the number of elements that the regions of this name of all ranks have together in that snapshot. 0 if
+  ! no rank has one, or on a fresh start. Otherwise like cairn_stored_elements.
+  subroutine cairn_stored_total(session, name, count, code)
+    type(cairn_session), intent(in) :: session
+    character(*), intent(in) :: name
+    integer(int64), intent(out) :: count
+    integer, intent(out) :: code
+    integer(c_size_t) :: elements
+    code = c_stored_total(session%handle, c_text(name), elements)
     count = elements
   end subroutine
 
@@ -746,41 +854,86 @@ contains
     end do
   end function
 
-  integer function protect(session, name, data, kind, extents, whole, global_shape, offset)
+  integer function protect(session, name, data, type_number, extents, whole, global_shape, offset, ghosts_before, &
+    ghosts_after, kind)
     type(cairn_session), intent(in) :: session
     character(*), intent(in) :: name
     type(c_ptr), intent(in) :: data
-    integer(c_int), intent(in) :: kind
+    integer(c_int), intent(in) :: type_number
     integer(c_size_t), intent(in) :: extents(:)
     logical, intent(in) :: whole
-    integer(int64), optional, intent(in) :: global_shape(:), offset(:)
+    integer(int64), optional, intent(in) :: global_shape(:), offset(:), ghosts_before(:), ghosts_after(:)
+    type(cairn_kind), optional, intent(in) :: kind
     integer :: dims
     dims = size(extents)
     if (.not. whole) then
       protect = c_refuse_section(c_text(name))
-    else if (.not. (present(global_shape) .or. present(offset))) then
-      protect = c_protect_array(session%handle, c_text(name), data, kind, int(dims, c_int), extents(dims:1:-1))
+    else if (.not. (present(global_shape) .or. present(offset) .or. present(ghosts_before) .or. present(ghosts_after))) then
+      protect = c_protect_array(session%handle, c_text(name), data, type_number, int(dims, c_int), extents(dims:1:-1))
     else if (.not. (present(global_shape) .and. present(offset))) then
       protect = c_refuse_part(c_text(name))
-    else if (size(global_shape) /= dims .or. size(offset) /= dims) then
+    else if (any([size(global_shape), size(offset), size(widths(ghosts_before, dims)), &
+      size(widths(ghosts_after, dims))] /= dims)) then
       protect = c_refuse_part(c_text(name))
     else
-      protect = c_protect_part(session%handle, c_text(name), data, kind, int(dims, c_int), extents(dims:1:-1), &
-        int(global_shape(dims:1:-1), c_size_t), int(offset(dims:1:-1), c_size_t))
+      protect = c_protect_block(session%handle, c_text(name), data, type_number, int(dims, c_int), extents(dims:1:-1), &
+        int(global_shape(dims:1:-1), c_size_t), int(offset(dims:1:-1), c_size_t), &
+        reversed(widths(ghosts_before, dims)), reversed(widths(ghosts_after, dims)))
+    end if
+    if (protect == CAIRN_OK .and. present(kind)) protect = set_kind(session, name, kind)
+  end function
+
+  ! Without an argument: there are no ghosts.
+  function widths(ghosts, dims)
+    integer(int64), optional, intent(in) :: ghosts(:)
+    integer, intent(in) :: dims
+    integer(c_size_t), allocatable :: widths(:)
+    if (present(ghosts)) then
+      widths = int(ghosts, c_size_t)
+    else
+      allocate (widths(dims), source=0_c_size_t)
     end if
   end function
 
-  integer function protect_opaque(session, name, data, type_name, bytes, count, whole)
+  function reversed(numbers)
+    integer(c_size_t), intent(in) :: numbers(:)
+    integer(c_size_t) :: reversed(size(numbers))
+    reversed = numbers(size(numbers):1:-1)
+  end function
+
+  integer function protect_opaque(session, name, data, type_name, bytes, count, whole, kind)
     type(cairn_session), intent(in) :: session
     character(*), intent(in) :: name, type_name
     type(c_ptr), intent(in) :: data
     integer(c_size_t), intent(in) :: bytes, count
     logical, intent(in) :: whole
+    type(cairn_kind), optional, intent(in) :: kind
     if (whole) then
       protect_opaque = c_protect_opaque(session%handle, c_text(name), data, c_text(type_name), bytes, count)
     else
       protect_opaque = c_refuse_section(c_text(name))
     end if
+    if (protect_opaque == CAIRN_OK .and. present(kind)) protect_opaque = set_kind(session, name, kind)
+  end function
+
+  integer function set_kind(session, name, kind)
+    type(cairn_session), intent(in) :: session
+    character(*), intent(in) :: name
+    type(cairn_kind), intent(in) :: kind
+    select case (kind%what)
+    case (kSame)
+      set_kind = c_kind_same(session%handle, c_text(name))
+    case (kSequence)
+      set_kind = c_kind_sequence(session%handle, c_text(name))
+    case (kSequencePart)
+      set_kind = c_kind_sequence_part(session%handle, c_text(name), int(kind%first, c_size_t), int(kind%count, c_size_t))
+    case (kLike)
+      set_kind = c_kind_like(session%handle, c_text(name), c_text(kind%sequence))
+    case (kOfRank)
+      set_kind = c_kind_of_rank(session%handle, c_text(name), int(kind%first, c_int32_t))
+    case default
+      set_kind = CAIRN_OK
+    end select
   end function
 
   function c_text(text) result(letters)

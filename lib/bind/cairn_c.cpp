@@ -94,12 +94,24 @@ int protect_array(const cairn_session* session, const char* name, Place place, c
   return protect(session, name, std::move(place), type, std::vector<std::uint64_t>(shape, shape + dims));
 }
 
+// One number for each dimension; none: NULL.
+struct GlobalNumbers {
+  const size_t* shape = nullptr;
+  const size_t* offset = nullptr;
+  const size_t* ghosts_before = nullptr;
+  const size_t* ghosts_after = nullptr;
+};
+
 int protect_part(const cairn_session* session, const char* name, Place place, cairn_type type, int dims,
-                 const size_t* shape, const size_t* global_shape, const size_t* offset) {
-  if (dims <= 0 || shape == nullptr || global_shape == nullptr || offset == nullptr)
+                 const size_t* shape, const GlobalNumbers& global) {
+  if (dims <= 0 || shape == nullptr || global.shape == nullptr || global.offset == nullptr)
     return refuse(CAIRN_ERR_USAGE, "cairn_protect_part: no shape, global shape or offset");
-  return protect(session, name, std::move(place), type, std::vector<std::uint64_t>(shape, shape + dims),
-                 cairn::GlobalPlace{{global_shape, global_shape + dims}, {offset, offset + dims}});
+  const auto numbers = [dims](const size_t* first) {
+    return first == nullptr ? std::vector<std::uint64_t>{} : std::vector<std::uint64_t>(first, first + dims);
+  };
+  return protect(session, name, std::move(place), type, numbers(shape),
+                 cairn::GlobalPlace{numbers(global.shape), numbers(global.offset), numbers(global.ghosts_before),
+                                    numbers(global.ghosts_after)});
 }
 
 int protect_opaque(const cairn_session* session, const char* name, Place place, const char* type_name,
@@ -175,7 +187,13 @@ int cairn_protect_array(cairn_session* session, const char* name, void* data, ca
 
 int cairn_protect_part(cairn_session* session, const char* name, void* data, cairn_type type, int dims,
                        const size_t* shape, const size_t* global_shape, const size_t* offset) {
-  return protect_part(session, name, at(data), type, dims, shape, global_shape, offset);
+  return protect_part(session, name, at(data), type, dims, shape, {global_shape, offset});
+}
+
+int cairn_protect_block(cairn_session* session, const char* name, void* data, cairn_type type, int dims,
+                        const size_t* shape, const size_t* global_shape, const size_t* offset,
+                        const size_t* ghosts_before, const size_t* ghosts_after) {
+  return protect_part(session, name, at(data), type, dims, shape, {global_shape, offset, ghosts_before, ghosts_after});
 }
 
 int cairn_protect_opaque(cairn_session* session, const char* name, void* data, const char* type_name,
@@ -197,7 +215,16 @@ int cairn_protect_pointer_array(cairn_session* session, const char* name, const 
 int cairn_protect_pointer_part(cairn_session* session, const char* name, const void* pointer, cairn_type type, int dims,
                                const size_t* shape, const size_t* global_shape, const size_t* offset) {
   return protect_pointer(pointer, [&](Place place) {
-    return protect_part(session, name, std::move(place), type, dims, shape, global_shape, offset);
+    return protect_part(session, name, std::move(place), type, dims, shape, {global_shape, offset});
+  });
+}
+
+int cairn_protect_pointer_block(cairn_session* session, const char* name, const void* pointer, cairn_type type,
+                                int dims, const size_t* shape, const size_t* global_shape, const size_t* offset,
+                                const size_t* ghosts_before, const size_t* ghosts_after) {
+  return protect_pointer(pointer, [&](Place place) {
+    return protect_part(session, name, std::move(place), type, dims, shape,
+                        {global_shape, offset, ghosts_before, ghosts_after});
   });
 }
 
@@ -283,6 +310,15 @@ int cairn_stored_elements(cairn_session* session, const char* name, size_t* coun
   });
 }
 
+int cairn_stored_total(cairn_session* session, const char* name, size_t* count) {
+  if (count == nullptr) return refuse(CAIRN_ERR_USAGE, "cairn_stored_total: count is NULL");
+  *count = 0;
+  return with(session, [&](cairn::Session& open) {
+    *count = open.stored_total(text_or_empty(name)).value_or(0);
+    return CAIRN_OK;
+  });
+}
+
 int cairn_restore(cairn_session* session) {
   return with(session, [](cairn::Session& open) {
     open.restore();
@@ -307,7 +343,8 @@ int cairn_restore_info(const cairn_session* session, cairn_restore_status* statu
                {},
                static_cast<int>(report.my_level),
                static_cast<uint32_t>(report.lost_nodes.size()),
-               report.seconds};
+               report.seconds,
+               report.old_ranks};
     std::ranges::copy(report.ranks_from, status->ranks_from);
     return CAIRN_OK;
   });

@@ -30,8 +30,8 @@ int cairn_watch_fortran(cairn_session* session, MPI_Fint comm) { return cairn_wa
 
 int cairn_refuse_part_fortran(const char* name) {
   return cairn::bind::refuse(CAIRN_ERR_USAGE, "region \"" + std::string(name) +
-                                                  "\": global_shape and offset need as many numbers as the array has "
-                                                  "dimensions (give both, or none)");
+                                                  "\": global_shape, offset and ghosts need as many numbers as the "
+                                                  "array has dimensions (give global_shape and offset, or none)");
 }
 
 // The bytes of such a section are not contiguous, and the session keeps one address.

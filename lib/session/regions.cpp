@@ -37,12 +37,12 @@ Status check_kind(const RegionInfo& region, const detail::AnyKind& kind) {
       like != nullptr || std::holds_alternative<Sequence>(kind) || std::holds_alternative<SequencePart>(kind);
   if (is_sequence && region.shape.empty()) {
     return fail(Code::invalid_argument, fmt::format("region \"{}\" is one value, and no sequence", region.name),
-                "use cairn::same or cairn::of_rank(r), or protect an array");
+                "it can be the same on all ranks, or of one old rank; a sequence is an array");
   }
   if (like != nullptr && (like->region.empty() || like->region == region.name)) {
     return fail(Code::invalid_argument,
                 fmt::format("region \"{}\" is to be cut like \"{}\"", region.name, like->region),
-                "cairn::like needs the name of another region");
+                "give the name of another region, which is a sequence");
   }
   return {};
 }
@@ -133,20 +133,36 @@ Status Regions::protect(const std::string& name, detail::RegionAccess access) {
 
 Status Regions::unprotect(const std::string& name) {
   const auto known = by_name_.find(name);
-  if (known != by_name_.end()) {
-    plan_.reset();
-    const auto region = known->second;
-    by_name_.erase(known);
-    regions_.erase(region);
-    return {};
+  if (known == by_name_.end()) return fail(unknown(name));
+  plan_.reset();
+  const auto region = known->second;
+  by_name_.erase(known);
+  regions_.erase(region);
+  return {};
+}
+
+Status Regions::set_kind(const std::string& name, detail::AnyKind kind) {
+  const auto known = by_name_.find(name);
+  if (known == by_name_.end()) return fail(unknown(name));
+  Region& region = *known->second;
+  if (!region.info.global_shape.empty()) {
+    return fail(Code::invalid_argument, fmt::format("region \"{}\" is a part of a global array", name),
+                "such a region needs no kind; protect it without a place to give it one");
   }
+  if (auto status = check_kind(region.info, kind); !status) return status;
+  region.kind = std::move(kind);
+  return {};
+}
+
+Error Regions::unknown(const std::string& name) {
   std::vector<std::string> all;
   for (Region& region : regions_) {
     region.look();
     all.push_back(text_of(region.info));
   }
-  return fail(Code::invalid_argument,
-              fmt::format("no region is named \"{}\"; the protected regions are: {}", name, list_text(all)));
+  return {Code::invalid_argument,
+          fmt::format("no region is named \"{}\"; the protected regions are: {}", name, list_text(all)),
+          {}};
 }
 
 Result<const ShardPlan*> Regions::plan() {
@@ -293,7 +309,7 @@ std::optional<std::uint64_t> Regions::share_of(const std::string& name, const St
   if (stored == all.end()) return std::nullopt;
   const StoredRegion& region = stored->second;
   const auto known = by_name_.find(name);
-  const detail::AnyKind kind = known == by_name_.end() ? detail::AnyKind{} : known->second->kind;
+  const detail::AnyKind kind = kind_of(name);
   if (known != by_name_.end() && !known->second->info.global_shape.empty()) {
     known->second->look();
     return known->second->info.elements();

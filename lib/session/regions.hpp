@@ -30,6 +30,13 @@ class Regions {
   // Inverse pair. Protecting a name again replaces the region.
   [[nodiscard]] Status protect(const std::string& name, detail::RegionAccess access);
   [[nodiscard]] Status unprotect(const std::string& name);
+  // What a protected region is to the whole job. Another kind replaces it. A part of a global array has none.
+  [[nodiscard]] Status set_kind(const std::string& name, detail::AnyKind kind);
+  // None also if no region has this name.
+  [[nodiscard]] detail::AnyKind kind_of(const std::string& name) const {
+    const auto known = by_name_.find(name);
+    return known == by_name_.end() ? detail::AnyKind{} : known->second->kind;
+  }
 
   // What a shard of the regions as they are now would look like; valid until the next call here. Made again only when
   // the extent of a region or the set of regions has changed.
@@ -55,8 +62,7 @@ class Regions {
   [[nodiscard]] std::optional<std::uint64_t> share_of(const std::string& name, const StoredRegions& all, Rank self,
                                                       std::uint32_t ranks);
   [[nodiscard]] bool is_of_one_old_rank(const std::string& name) const {
-    const auto known = by_name_.find(name);
-    return known != by_name_.end() && std::holds_alternative<OfRank>(known->second->kind);
+    return std::holds_alternative<OfRank>(kind_of(name));
   }
   // Whether this rank's regions are other elements than those in its own shard. `self`: the rank.
   [[nodiscard]] bool need_exchange(const Shard& shard, Rank self);
@@ -90,6 +96,7 @@ class Regions {
 
   [[nodiscard]] Result<bool> restore_as_planned(const ShardFile& shard);
   [[nodiscard]] Status check_against(const Shard& shard, const std::string& only);
+  [[nodiscard]] Error unknown(const std::string& name);
 
   BlockDigest digest_;
   std::list<Region> regions_;  // a list, so that one of many is removed in constant time

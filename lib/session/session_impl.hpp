@@ -44,6 +44,10 @@ class SessionImpl {
     return application_.regions.protect(name, std::move(access));
   }
   [[nodiscard]] Status unprotect(const std::string& name) { return application_.regions.unprotect(name); }
+  [[nodiscard]] Status set_kind(const std::string& name, detail::AnyKind kind) {
+    return application_.regions.set_kind(name, std::move(kind));
+  }
+  [[nodiscard]] detail::AnyKind kind_of(const std::string& name) const { return application_.regions.kind_of(name); }
 
   // An empty name: all regions.
   [[nodiscard]] Result<RestoreReport> restore(const std::string& only);

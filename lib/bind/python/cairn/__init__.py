@@ -32,6 +32,7 @@ from ._errors import (
     UnrecoverableError,
     UsageError,
 )
+from ._kinds import Kind, Place, like, of_rank, same, sequence, sequence_part
 from ._library import build_info
 from ._log import set_log
 from ._offline import Job, Jobs, Snapshot
@@ -46,7 +47,9 @@ __all__ = [
     "Error",
     "Job",
     "Jobs",
+    "Kind",
     "MismatchError",
+    "Place",
     "Restored",
     "Session",
     "Snapshot",
@@ -56,5 +59,10 @@ __all__ = [
     "UsageError",
     "Value",
     "build_info",
+    "like",
+    "of_rank",
+    "same",
+    "sequence",
+    "sequence_part",
     "set_log",
 ]

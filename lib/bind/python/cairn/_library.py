@@ -12,7 +12,8 @@ class RestoreStatus(ctypes.Structure):
     """cairn_restore_status."""
 
     _fields_ = [("restored", c_int), ("incarnation", c_uint32), ("version", c_uint32), ("ranks_from", c_uint32 * 4),
-                ("my_level", c_int), ("lost_nodes", c_uint32), ("seconds", c_double)]  # fmt: skip
+                ("my_level", c_int), ("lost_nodes", c_uint32), ("seconds", c_double),
+                ("old_ranks", c_uint32)]  # fmt: skip
 
 
 LogFunction = ctypes.CFUNCTYPE(None, c_int, c_char_p, c_void_p)
@@ -20,9 +21,14 @@ LogFunction = ctypes.CFUNCTYPE(None, c_int, c_char_p, c_void_p)
 _session, _sizes = c_void_p, POINTER(c_size_t)
 # The functions that return a code, by their arguments. cairn_init comes later: a communicator is what MPI makes it.
 _FUNCTIONS = {
-    "cairn_protect_part": [_session, c_char_p, c_void_p, c_int, c_int, _sizes, _sizes, _sizes],
+    "cairn_protect_block": [_session, c_char_p, c_void_p, c_int, c_int, _sizes, _sizes, _sizes, _sizes, _sizes],
     "cairn_protect_array": [_session, c_char_p, c_void_p, c_int, c_int, _sizes],
     "cairn_protect_opaque": [_session, c_char_p, c_void_p, c_char_p, c_size_t, c_size_t],
+    "cairn_kind_same": [_session, c_char_p],
+    "cairn_kind_sequence": [_session, c_char_p],
+    "cairn_kind_sequence_part": [_session, c_char_p, c_size_t, c_size_t],
+    "cairn_kind_like": [_session, c_char_p, c_char_p],
+    "cairn_kind_of_rank": [_session, c_char_p, c_uint32],
     "cairn_unprotect": [_session, c_char_p],
     "cairn_snapshot": [_session, POINTER(c_uint32)],
     "cairn_snapshot_to": [_session, c_int, POINTER(c_uint32)],
@@ -30,6 +36,7 @@ _FUNCTIONS = {
     "cairn_wait": [_session, c_int],
     "cairn_safe_version": [_session, c_int, POINTER(c_uint32)],
     "cairn_stored_elements": [_session, c_char_p, _sizes],
+    "cairn_stored_total": [_session, c_char_p, _sizes],
     "cairn_restore": [_session],
     "cairn_restore_region": [_session, c_char_p],
     "cairn_restore_info": [_session, POINTER(RestoreStatus)],

@@ -7,6 +7,7 @@ from ctypes import byref, c_int, c_size_t, c_uint32
 from dataclasses import dataclass
 
 from ._errors import HEAD, Error, UsageError, check
+from ._kinds import Kind, Place
 from ._library import RestoreStatus, build_info, communicator_of, init, library, text
 from ._regions import Region
 
@@ -21,6 +22,7 @@ class Restored:
     my_level: int  # the level from which this rank's data came
     lost_nodes: int  # nodes that took part in the snapshot, and whose store is missing
     seconds: float  # that it took
+    old_ranks: int  # application ranks of the job that took the snapshot
 
 
 class Session:
@@ -70,18 +72,24 @@ class Session:
         """The communicator of the application's ranks, without heads: communicate over it. Cairn owns it."""
         return self._comm
 
-    def protect(self, name, data, place=None):
+    def protect(self, name, data, place=None, kind=None):
         """Makes a numpy array or a cairn.Value part of all later snapshots, and of restore().
 
         The array must be contiguous and writeable; it stays this array, with this shape. In Fortran's order the shape
         is stored reversed. Other dtypes than integers and reals are stored as bytes, and compared by their dtype.
-        `place=(global_shape, offset)`: it is this rank's part of an array that spans ranks, and L4 files show that one.
-        A region of this name is replaced. Local.
+        `place=(global_shape, offset)`, or a cairn.Place with ghosts: it is this rank's part of an array that spans
+        ranks, and L4 files show that one. `kind` is what another array is to the whole job, such as cairn.same or
+        cairn.sequence. A region of this name is replaced; without `place` and `kind` it keeps its kind. Local.
         """
         region = Region(name, data)
         key = _name(name)
+        if kind is not None and not isinstance(kind, Kind):
+            raise TypeError(f'region "{name}": {kind!r} is no kind; use cairn.same, cairn.sequence, '
+                            "cairn.sequence_part(), cairn.like() or cairn.of_rank()")  # fmt: skip
         check(self._protect(key, region, place))
         self._regions[key] = region
+        if kind is not None:
+            check(self._call(kind.call, key, *kind.arguments))
 
     def _protect(self, key, region, place):
         shape = region.in_order(region.array.shape)
@@ -92,12 +100,13 @@ class Session:
                               region.array.itemsize, region.array.size)  # fmt: skip
         if place is None:
             return self._call("cairn_protect_array", key, region.address, region.number, len(shape), _sizes(shape))
-        whole, offset = place
-        if len(whole) != len(shape) or len(offset) != len(shape):
-            raise UsageError(f'region "{key.decode()}" has {len(shape)} dimensions, and its place {len(whole)} and '
-                             f"{len(offset)}: write place=(global_shape, offset)")  # fmt: skip
-        return self._call("cairn_protect_part", key, region.address, region.number, len(shape), _sizes(shape),
-                          _sizes(region.in_order(whole)), _sizes(region.in_order(offset)))  # fmt: skip
+        place = Place(*place)
+        if any(numbers is not None and len(numbers) != len(shape) for numbers in place):
+            lengths = ", ".join("none" if numbers is None else str(len(numbers)) for numbers in place)
+            raise UsageError(f'region "{key.decode()}" has {len(shape)} dimensions, and its place {lengths}: write '
+                             "place=(global_shape, offset), or cairn.Place with ghosts")  # fmt: skip
+        numbers = [None if numbers is None else _sizes(region.in_order(numbers)) for numbers in place]
+        return self._call("cairn_protect_block", key, region.address, region.number, len(shape), _sizes(shape), *numbers)
 
     def unprotect(self, name):
         """Later snapshots do not contain this region. Local."""
@@ -136,10 +145,18 @@ class Session:
     def stored(self, name):
         """Elements that this rank's region has in the snapshot that restore() will restore; 0: it is not there.
 
-        To be called before restore(), to make an array of that size. Collective at first, then local.
+        To be called before restore(), to make an array of that size. On another number of ranks it is the number that
+        this rank will get, by the region's kind; one that is not protected counts as a sequence. Collective at first,
+        then local.
         """
         count = c_size_t()
         check(self._call("cairn_stored_elements", _name(name), byref(count)))
+        return count.value
+
+    def stored_total(self, name):
+        """Elements that the regions of all ranks have together in that snapshot; 0: a fresh start. As stored()."""
+        count = c_size_t()
+        check(self._call("cairn_stored_total", _name(name), byref(count)))
         return count.value
 
     def restore(self, name=None):
@@ -156,7 +173,7 @@ class Session:
         if not status.restored:
             return None
         return Restored(status.version, status.incarnation, tuple(status.ranks_from), status.my_level,
-                        status.lost_nodes, status.seconds)  # fmt: skip
+                        status.lost_nodes, status.seconds, status.old_ranks)  # fmt: skip
 
     @property
     def should_stop(self):

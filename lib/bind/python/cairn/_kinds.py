@@ -1,0 +1,55 @@
+"""Kinds: what a protected region is to the whole job. They tell which elements go to which rank if a job has another
+number of ranks than its snapshot, and [restart] elastic = on.
+
+    session.protect("step", step, kind=cairn.same)
+    session.protect("ids", ids, kind=cairn.sequence)
+    session.protect("x", x, kind=cairn.like("ids"))  # x[i] belongs to ids[i]
+"""
+
+import os
+from dataclasses import dataclass
+from typing import NamedTuple, Optional, Tuple
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What a region is to the whole job: same, sequence, or what sequence_part(), like() and of_rank() return."""
+
+    call: str  # of the C API
+    arguments: tuple = ()
+
+
+# One value, which all ranks have, such as a step counter. restore() compares the values of all old ranks.
+same = Kind("cairn_kind_same")
+
+# The elements of all ranks, in the order of ranks, are one sequence, such as particles. An element is one step in the
+# slowest dimension. On another number of ranks, each rank gets an equal share.
+sequence = Kind("cairn_kind_sequence")
+
+
+def sequence_part(first, count):
+    """A sequence of which this rank gets `count` elements, from `first` on. The parts cover each element once."""
+    return Kind("cairn_kind_sequence_part", (int(first), int(count)))
+
+
+def like(region):
+    """A sequence that is cut where the sequence `region` is. On each old rank it is k times as long, with one k."""
+    return Kind("cairn_kind_like", (os.fsencode(region),))
+
+
+def of_rank(rank):
+    """What one old rank had. Other old ranks need not have it."""
+    return Kind("cairn_kind_of_rank", (int(rank),))
+
+
+class Place(NamedTuple):
+    """Where a region lies in a global array that spans ranks. Each member has one number per dimension.
+
+    Ghosts are elements around the rank's own ones, which are part of the region. If elements move between ranks, they
+    are filled with the elements that their owners get; ghosts outside the global array stay as they are.
+    """
+
+    shape: Tuple[int, ...]  # of the global array
+    offset: Tuple[int, ...]  # of the region's first own element
+    ghosts_before: Optional[Tuple[int, ...]] = None  # in the region, before its own elements; None: none
+    ghosts_after: Optional[Tuple[int, ...]] = None  # the same after them

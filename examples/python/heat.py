@@ -4,7 +4,7 @@
     ckpt-run -n 4 -- python3 heat.py heat.ini [STEPS [FILE]]
 
 Writes the plate to FILE, if it is named. protect() names the state, restore() continues from the newest snapshot, and
-snapshot() marks where a copy is safe.
+snapshot() marks where a copy is safe. The next run may have another number of ranks.
 """
 
 import sys
@@ -23,7 +23,7 @@ with cairn.Session(MPI.COMM_WORLD, sys.argv[1]) as session:
     first, last = ROWS * rank // size, ROWS * (rank + 1) // size
     plate, step = np.zeros((last - first, COLUMNS)), cairn.Value(0)
     session.protect("plate", plate, place=((ROWS, COLUMNS), (first, 0)))
-    session.protect("step", step)
+    session.protect("step", step, kind=cairn.same)
     if session.restore() and rank == 0:
         print(f"continues at step {step.value}", flush=True)
 

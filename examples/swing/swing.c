@@ -2,10 +2,11 @@
  *
  *   ckpt-run -n 4 --config swing.ini -- ./swing --steps 5000 --config swing.ini --output string.bin
  *
- * Every rank holds a piece of the string. cairn_run calls simulate(). After a failure, ranks leave it by an exception,
- * out of the call that fails, and enter it again: it continues from the last snapshot. So it sets all its variables,
- * and holds nothing that it would have to free. compute_part() is what a spare does to help a rank that is lost, and
- * split() and merge() are what its replacement does for that. */
+ * Every rank holds a piece of the string. The next run may have another number of ranks, and ends with the same
+ * string. cairn_run calls simulate(). After a failure, ranks leave it by an exception, out of the call that fails, and
+ * enter it again: it continues from the last snapshot. So it sets all its variables, and holds nothing that it would
+ * have to free. compute_part() is what a spare does to help a rank that is lost, and split() and merge() are what its
+ * replacement does for that. */
 #define _POSIX_C_SOURCE 200809L /* nanosleep */
 #include <cairn/cairn.h>
 #include <mpi.h>
@@ -233,10 +234,16 @@ static int simulate(cairn_session* session, void* argument) {
   pluck(&piece, rank, size);
   if (options->places == NULL) options->places = malloc(2 * (size_t)size * sizeof(int));
 
-  /* Not the arrays but their pointers, because move() swaps them. */
-  cairn_protect_pointer(session, "now", &piece.now, CAIRN_DOUBLE, kPoints + 2);
-  cairn_protect_pointer(session, "before", &piece.before, CAIRN_DOUBLE, kPoints + 2);
+  /* Not the arrays but their pointers, because move() swaps them. Each is a part of the string, with a ghost at each
+   * end. */
+  const size_t points = (size_t)piece.count + 2;
+  const size_t whole = kPoints;
+  const size_t first = (size_t)piece.first;
+  const size_t one = 1;
+  cairn_protect_pointer_block(session, "now", &piece.now, CAIRN_DOUBLE, 1, &points, &whole, &first, &one, &one);
+  cairn_protect_pointer_block(session, "before", &piece.before, CAIRN_DOUBLE, 1, &points, &whole, &first, &one, &one);
   cairn_protect_opaque(session, "step", &step, "long", sizeof step, 1);
+  cairn_kind_same(session, "step");
   struct state state = {&piece, &step};
   cairn_on_loss(session, split, merge, &state);
   int code = cairn_restore(session);

@@ -34,6 +34,7 @@ node_size = {node_size}
 mode = {mode}
 [restart]
 at_end = {at_end}
+elastic = {elastic}
 """
 
 
@@ -44,8 +45,11 @@ class Place:
         self.directory = tempfile.TemporaryDirectory(prefix="cairn-python-")
         self.work = Path(self.directory.name)
         self.config = self.work / "job.ini"
-        self.config.write_text(CONFIG.format(work=self.work, mode=mode, node_size=node_size, at_end=at_end))
         self.plate = self.work / "plate.bin"
+        self.configure(mode, node_size, at_end)
+
+    def configure(self, mode, node_size, at_end="finished", elastic="off"):
+        self.config.write_text(CONFIG.format(work=self.work, mode=mode, node_size=node_size, at_end=at_end, elastic=elastic))
 
     def run(self, *command, fails=False, env=()):
         environment = dict(os.environ, PYTHONPATH=str(source / "lib" / "bind" / "python"), PYTHONDONTWRITEBYTECODE="1",
@@ -60,8 +64,8 @@ class Place:
     def mpirun(self, ranks, *command, **how):
         return self.run(mpiexec, "--oversubscribe", "--bind-to", "none", "-n", ranks, *command, **how)
 
-    def ckpt_run(self, ranks, *command, **how):
-        return self.run(build / "bin" / "ckpt-run", "-n", ranks, "--config", self.config, "--", *command, **how)
+    def ckpt_run(self, ranks, *command, options=(), **how):
+        return self.run(build / "bin" / "ckpt-run", "-n", ranks, *options, "--config", self.config, "--", *command, **how)
 
 
 HEAT = source / "examples" / "python" / "heat.py"
@@ -115,6 +119,25 @@ def killed(expected):
         if "MPI calls are not intercepted" in output or "MPI_COMM_WORLD has the application ranks only" not in output:
             raise AssertionError(f"the tap was not preloaded\n{output}")
         expect(expected, place, output, f"ckpt-run, rank {rank} killed at step {step}")
+
+
+def on_other_ranks(expected):
+    """Each life but the last is killed, and the next has another number of ranks on each of the two nodes."""
+    script, place, begun = "killed.py", Place(), 0
+    (place.work / script).write_text(KILLED)
+    lives = [2, 3, 1, 2]
+    for life, per_node in enumerate(lives):
+        place.configure("rank", per_node + 1, elastic="on")
+        (place.work / "died").unlink(missing_ok=True)
+        ranks, dies = 2 * per_node, life + 1 < len(lives)
+        step, rank = random.randrange(15, STEPS // len(lives)) if dies else 0, random.randrange(ranks)
+        output = place.ckpt_run(ranks, python, script, step, rank, HEAT, place.config, STEPS, place.plate, fails=dies,
+                                options=["--max-restarts", 0])  # fmt: skip
+        continued = re.search(r"continues at step (\d+)", output)
+        if bool(continued) != (life > 0) or (continued and int(continued[1]) <= begun):
+            raise AssertionError(f"life {life}, rank {rank} of {ranks} killed at step {step}: it did not continue\n{output}")
+        begun = int(continued[1]) if continued else 0
+    expect(expected, place, output, "after lives on other numbers of ranks")
 
 
 def from_cpp(expected):
@@ -197,6 +220,7 @@ def main():
     from_cpp(expected)
     without_a_node(expected)
     killed(expected)
+    on_other_ranks(expected)
     wrong_uses()
 
 

@@ -303,8 +303,9 @@ MPI_F08_CALL(Sendrecv, mpi_sendrecv_f08_,
              (void* b, void* n, void* t, void* p, void* g, void* b2, void* n2, void* t2, void* p2, void* g2, void* c,
               void* s, void* e),
              b, n, t, p, g, b2, n2, t2, p2, g2, c, s, e)
-MPI_F08_CALL(Reduce, mpi_reduce_f08_, (void* b, void* b2, void* n, void* t, void* o, void* p, void* c, void* e), b, b2,
-             n, t, o, p, c, e)
+MPI_F08_CALL(Gatherv, mpi_gatherv_f08_,
+             (void* b, void* n, void* t, void* b2, void* m, void* w, void* t2, void* p, void* c, void* e), b, n, t, b2,
+             m, w, t2, p, c, e)
 MPI_F08_CALL(Finalize, mpi_finalize_f08_, (void* e), e)
 
 C_CALL(cairn_restore, (cairn_session * s), s, s)

@@ -1,9 +1,13 @@
 #!/usr/bin/env python3
-"""A job that is killed again and again, and restarted on other numbers of ranks, ends with the bits of an undisturbed one.
+"""Jobs are killed again and again, and each time restarted on another number of ranks and nodes; now and then a node is
+lost in between. In the end, each has the result of an undisturbed run, bit by bit.
 
-    elastic.py ELASTIC MPIEXEC
+    elastic.py CKPT_RUN CKPT_TOOL KILLER PROGRAM [CHAINS [LIVES [SEED]]]
+
+KILLER is the library of ../ulfm/killer.cpp. PROGRAM is an example, or that of elastic_blocks.cpp.
 """
 
+import json
 import os
 import random
 import re
@@ -11,27 +15,21 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
-STEPS = 100
-# Processes, and those of a node, by [head] mode.
-SHAPES = {
-    "inline": [(2, 1), (3, 3), (4, 2), (6, 3), (8, 2)],
-    "rank": [(3, 3), (4, 2), (6, 3), (8, 4), (9, 3)],
-}
-LIMIT_S = 60
-CONFIG = """\
-[job]
+STEPS = 120
+MOST_RANKS = 8
+LIMIT_S = 120
+CONFIG = """[job]
 name = elastic
 [storage]
-local = {root}/local
-global = {root}/global
+local = {work}/local
+global = {work}/global
 [levels]
 l1 = every 1
 l2 = every 2
 l3 = off
-l4 = every 5
+l4 = every 7
 [head]
 mode = {mode}
 [topology]
@@ -41,64 +39,114 @@ elastic = on
 [localize]
 mode = off
 """
+BY_OPTIONS = ["--steps", STEPS, "--config", "{config}", "--output", "{result}"]
+ARGUMENTS = {
+    "heat": ["--size", 61, "--width", 47, *BY_OPTIONS],
+    "swing": BY_OPTIONS,
+    "wave": ["{config}", STEPS],  # prints its result
+}
+OTHERS = ["{config}", STEPS, "{result}"]
+
+ckpt_run, ckpt_tool, killer, program = map(Path, sys.argv[1:5])
+given = [int(number) for number in sys.argv[5:8]]
+chains, lives, seed = given + [1, 3, 1][len(given) :]
+draw = random.Random(seed)
 
 
-def fail(what, output=""):
-    sys.exit(f"elastic: {what}\n{output}")
+class Shape:
+    """Where a life runs."""
+
+    def __init__(self):
+        while True:
+            per_node, nodes = draw.randint(1, 3), draw.randint(2, 4)
+            if per_node * nodes <= MOST_RANKS:
+                break
+        self.ranks, self.per_node, self.mode = per_node * nodes, per_node, draw.choice(["rank", "inline"])
+
+    def __str__(self):
+        return f"{self.ranks} ranks, {self.per_node} on a node, heads {self.mode}"
 
 
-def run(elastic, mpiexec, root, shape, mode, die_at):
-    """What a life of the job prints, and whether it ended well."""
-    ranks, node_size = shape
-    config = Path(root, "elastic.ini")
-    config.write_text(CONFIG.format(root=root, mode=mode, node_size=node_size))
-    command = [mpiexec, "-n", str(ranks), "--oversubscribe", "--bind-to", "none", elastic, str(config), str(STEPS), str(die_at)]
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=LIMIT_S)
-    return done.stdout, done.returncode == 0
+class Chain:
+    """The lives of a job, in a directory of its own."""
+
+    def __init__(self, work):
+        self.work, self.config = work, work / "job.ini"
+        self.story = []
+        self.life = 0
+
+    def fail(self, what, output):
+        sys.exit(f"{program.name}, seed {seed}: {'; '.join(self.story)}\n{what}\n{output}")
+
+    def run(self, shape, strike=None):
+        """What it prints. With a strike, (rank, call), it must die; otherwise it must end well."""
+        self.life += 1
+        node_size = shape.per_node + (shape.mode == "rank")
+        self.config.write_text(CONFIG.format(work=self.work, mode=shape.mode, node_size=node_size))
+        self.calls = self.work / f"calls{self.life}"
+        self.calls.mkdir()
+        strikes = "kill:{}.0@{}".format(*strike) if strike else ""
+        self.story.append(str(shape) + (", rank {} dies before call {}".format(*strike) if strike else ""))
+        arguments = [str(word).format(config=self.config, result=self.work / "result")
+                     for word in ARGUMENTS.get(program.name, OTHERS)]  # fmt: skip
+        command = ["timeout", "-s", "KILL", LIMIT_S, ckpt_run, "-n", shape.ranks, "--max-restarts", 0, "--mpi-options",
+                   "--oversubscribe --bind-to none", "--config", self.config, "--", program, *arguments]  # fmt: skip
+        ended = subprocess.run([*map(str, command)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+                               env=dict(os.environ, LD_PRELOAD=str(killer), CAIRN_CALLS=str(self.calls), CAIRN_STRIKES=strikes))  # fmt: skip
+        if (ended.returncode == 0) != (strike is None):
+            self.fail(f"it ended with {ended.returncode}", ended.stdout)
+        # None of its first steps: it has continued.
+        if self.life > 1 and not re.search(r"(?:continues|starts) at step [1-9]", ended.stdout):
+            self.fail("it has not continued", ended.stdout)
+        return ended.stdout
+
+    def lose_a_node(self):
+        """If the others still have a snapshot: a copy on its way to other nodes may not be there yet."""
+        gone = draw.choice(sorted((self.work / "local").glob("node*")))
+        aside = self.work / "aside"
+        gone.rename(aside)
+        listed = subprocess.run([str(ckpt_tool), "list", "--json", "--config", str(self.config)], stdout=subprocess.PIPE,
+                                check=True)  # fmt: skip
+        if any(snapshot["recoverable"] for snapshot in json.loads(listed.stdout)["snapshots"]):
+            shutil.rmtree(aside)
+            self.story.append(f"{gone.name} is lost")
+        else:
+            aside.rename(gone)
+
+    def result(self, output):
+        if program.name == "wave":
+            return re.search(r"the sum is (\w+)", output)[1]
+        return (self.work / "result").read_bytes()
 
 
-def result_of(output):
-    found = re.search(r"elastic: result ([0-9a-f]{16})", output)
-    return found[1] if found else fail("no result", output)
-
-
-def begin_of(output):
-    found = re.search(r"elastic: begins at step (\d+), of (\d+) ranks", output) or fail("it does not begin", output)
-    return int(found[1]), int(found[2])
-
-
-def survives(elastic, mpiexec, root, mode, expected, dice):
-    """Six lives, of which all but the last die."""
-    step, shape = 0, None
-    for life in range(6):
-        # A job that begins needs two nodes for its copies.
-        shape = dice.choice([one for one in SHAPES[mode] if one != shape and (life > 0 or one[0] > one[1])])
-        die_at = 0 if life == 5 else step + dice.randint(7, 16)
-        if life in (2, 4):
-            shutil.rmtree(next(Path(root, "local").rglob("node0000")))
-        output, well = run(elastic, mpiexec, root, shape, mode, die_at)
-        begun, old_ranks = begin_of(output)
-        print(f"{mode}: life {life}, {shape[0]} processes, {shape[1]} on a node: step {begun}, of {old_ranks} ranks")
-        if life > 0 and begun < step - step % 5 - 5:
-            fail(f"life {life} has lost too many of {step} steps", output)
-        if well != (die_at == 0):
-            fail(f"life {life} ends wrong", output)
-        step = die_at
-    if result_of(output) != expected:
-        fail(f"the result is {result_of(output)}, should be {expected}", output)
+def undisturbed():
+    """Its result, and how many calls a rank makes before its first step, and in each."""
+    with tempfile.TemporaryDirectory(prefix="cairn-elastic-") as directory:
+        chain = Chain(Path(directory))
+        output = chain.run(Shape())
+        calls = (chain.calls / "calls.0.0").read_text().split()
+        snapshots = [number for number, call in enumerate(calls) if call == "cairn_snapshot"]
+        if len(snapshots) != STEPS:
+            chain.fail(f"rank 0 has called snapshot() {len(snapshots)} times", output)
+        return chain.result(output), calls.index("cairn_restore") + 1, snapshots[-1] - snapshots[-2]
 
 
 def main():
-    elastic, mpiexec = sys.argv[1:]
     os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_mpi_yield_when_idle="1")
-    start = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="cairn-run-") as root:
-        expected = result_of(run(elastic, mpiexec, root, (4, 2), "inline", 0)[0])
-    for number, mode in enumerate(["inline", "rank"]):
-        with tempfile.TemporaryDirectory(prefix="cairn-run-") as root:
-            survives(elastic, mpiexec, root, mode, expected, random.Random(number))
-    print(f"elastic: {time.monotonic() - start:.0f} s", flush=True)
+    expected, before, in_step = undisturbed()
+    for _ in range(chains):
+        with tempfile.TemporaryDirectory(prefix="cairn-elastic-") as directory:
+            chain = Chain(Path(directory))
+            for _ in range(lives):
+                shape = Shape()
+                call = before + draw.randint(3 * in_step, STEPS // (lives + 1) * in_step)
+                chain.run(shape, (draw.randrange(shape.ranks), call))
+                if draw.random() < 0.5:
+                    chain.lose_a_node()
+            output = chain.run(Shape())
+            if chain.result(output) != expected:
+                chain.fail("the result differs", output)
+            print(f"{program.name}: the same result: {'; '.join(chain.story)}", flush=True)
 
 
-if __name__ == "__main__":
-    main()
+main()

@@ -51,7 +51,7 @@ file(GLOB pages RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS lib/doc/*.md)
 foreach(page IN LISTS pages ITEMS README.md LICENSE config/cairn.ini include/cairn/cairn.h include/cairn/session_base.hpp
     lib/bind/cairn.f90 lib/ARCHITECTURE.md lib/CHANGELOG.md lib/format/FORMAT.md .github/CITATION.cff
     .github/CONTRIBUTING.md .github/SECURITY.md examples/gradient/main.cpp examples/heat/lost_rows.cpp
-    examples/heat/main.cpp examples/python/heat.py examples/python/look.py examples/swing/swing.c examples/swing/swing.ini examples/wave/wave.f90)
+    examples/heat/main.cpp examples/particles/main.cpp examples/python/heat.py examples/python/look.py examples/swing/swing.c examples/swing/swing.ini examples/wave/wave.f90)
   cmake_path(GET page PARENT_PATH directory)
   install(FILES ${page} DESTINATION ${CMAKE_INSTALL_DOCDIR}/${directory} COMPONENT cairn_development)
 endforeach()

@@ -10,7 +10,7 @@ from mpi4py import MPI
 
 import cairn
 
-IDS, TABLE, PLATE = 11, 13, (7, 5)
+IDS, TABLE, PLATE, ROWS = 11, 13, (7, 5), 9
 config, step = sys.argv[1], int(sys.argv[2])
 
 
@@ -43,6 +43,42 @@ def check_mistakes(session, plate):
     for name in ("a", "one"):
         session.unprotect(name)
     session.protect(*plate_arguments(*plate))
+
+
+class SparseRows:
+    """Rows of different lengths, end to end. Where a row begins is only known when its length is restored: the second
+    restore() brings each row whole."""
+
+    def __init__(self, session, step):
+        self.session, self.comm = session, session.comm
+        rank, size = self.comm.Get_rank(), self.comm.Get_size()
+        first, rows = share_of(ROWS, rank, size)
+        values = sum(row % 3 for row in range(first, first + rows))
+        if step > 0:
+            rows, values = session.stored("rows"), session.stored("values")
+        self.lengths, self.values = np.zeros(rows, np.int32), np.zeros(values)
+        session.protect("rows", self.lengths, kind=cairn.sequence)
+        session.protect("values", self.values, kind=cairn.sequence)
+
+    def restore_whole_rows(self):
+        count = int(self.lengths.sum())
+        first = sum(self.comm.allgather(count)[: self.comm.Get_rank()])
+        self.values = np.zeros(count)
+        self.session.protect("values", self.values, kind=cairn.sequence_part(first, count))
+        self.session.restore()
+
+    def wanted(self, step):
+        rows = len(self.lengths)
+        first = sum(self.comm.allgather(rows)[: self.comm.Get_rank()])
+        lengths = np.arange(first, first + rows) % 3
+        return lengths, np.repeat(np.arange(first, first + rows) + 1000 * step, lengths)
+
+    def check(self, step):
+        lengths, values = self.wanted(step)
+        expect(np.array_equal(self.lengths, lengths) and np.array_equal(self.values, values), "sparse rows")
+
+    def fill(self, step):
+        self.lengths[:], self.values[:] = self.wanted(step)
 
 
 def plate_arguments(plate, place):
@@ -84,6 +120,7 @@ with cairn.Session(MPI.COMM_WORLD, config) as session:
     }
     own = {"ids": ids, "x": x, "table": table, "plate": plate[1:-1, 1:]}
 
+    sparse = SparseRows(session, step)
     if step < 0:
         expect_error(session.restore, "set [restart] elastic = on")
         sys.stdout.flush()
@@ -92,6 +129,8 @@ with cairn.Session(MPI.COMM_WORLD, config) as session:
         report = session.restore()
         expect((report is not None) == (step > 0) and (report is None or report.old_ranks > 0), "the report")
         if step > 0:
+            sparse.restore_whole_rows()
+            sparse.check(step)
             expect(counter.value == step, "step")
             for name, array in own.items():
                 expect(np.array_equal(array, wanted[name](step)), name)
@@ -105,4 +144,5 @@ with cairn.Session(MPI.COMM_WORLD, config) as session:
         for name, array in own.items():
             array[:] = wanted[name](step + 1)
         notes[:] = 1j * (step + 1)
+        sparse.fill(step + 1)
         session.snapshot()

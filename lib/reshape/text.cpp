@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kShown = 8;
 constexpr std::string_view kWhatToSay =
-    "say what it is: a GlobalPlace, cairn::sequence, cairn::same or cairn::of_rank(r)";
+    "protect it with a place in a global array, or with a kind: same, sequence, like or of rank";
 
 std::string_view kind_text(std::uint64_t kind) {
   constexpr std::array<std::string_view, 5> kKinds{"nothing", "a block of a global array", "a sequence",
@@ -63,9 +63,8 @@ Sentence of_unsaid(const Finding& finding) {
       equal.push_back(name);
   }
   std::string hint(kWhatToSay);
-  if (!placed.empty()) hint += fmt::format("; {}: the snapshot has a GlobalPlace", first_few(placed, kShown));
-  if (!equal.empty())
-    hint += fmt::format("; {}: equal on all old ranks, perhaps cairn::same", first_few(equal, kShown));
+  if (!placed.empty()) hint += fmt::format("; {}: the snapshot has a place", first_few(placed, kShown));
+  if (!equal.empty()) hint += fmt::format("; {}: equal on all old ranks, perhaps same", first_few(equal, kShown));
   return {fmt::format("the program does not say what these regions are on another number of ranks: {}",
                       first_few(names, kShown)),
           hint};
@@ -94,7 +93,7 @@ Sentence of_new_ranks(const Finding& finding) {
     case Cause::like_unknown:
       return {fmt::format("rank {} cuts it like \"{}\", which is no sequence that is cut by itself", facts.rank(0),
                           facts.words(0)),
-              "name a region that is protected as cairn::sequence or cairn::sequence_part"};
+              "name a region whose kind is sequence or sequence part"};
     case Cause::part_outside:
       return {fmt::format("rank {} requests {} of a sequence of {} elements", facts.rank(0), facts.range(),
                           facts.number(0)),
@@ -125,7 +124,7 @@ Sentence of_snapshot(const Finding& finding) {
               "protect it with the type and the fixed lengths of the snapshot"};
     case Cause::no_place:
       return {fmt::format("old rank {} has stored no place in a global array", facts.rank(0)),
-              "only a region that was protected with a GlobalPlace can be restored as a block"};
+              "only a region that was protected with a place can be restored as a block"};
     case Cause::like_counts:
       return {fmt::format("old rank {} has {} elements of it, but {} of \"{}\"", facts.rank(0), facts.number(0),
                           facts.number(1), facts.words(0)),
@@ -140,7 +139,7 @@ Sentence of_values(const Finding& finding) {
   const std::string ranks = fmt::format("old ranks {} and {}", facts.rank(0), facts.rank(1));
   if (!finding.range.first.empty())
     return {fmt::format("{} have different values at {}", ranks, facts.range()),
-            "if these are ghosts of one of them, say so in its GlobalPlace, or exchange ghosts before snapshot()"};
+            "if these are ghosts of one of them, say so in its place, or exchange ghosts before the snapshot"};
   if (!facts.words(0).empty())
     return {fmt::format("it is not the same on {}", ranks),
             "padding bytes of an opaque type count: set them to zero before a snapshot"};
@@ -152,7 +151,7 @@ Sentence of_memory(const Finding& finding) {
   if (finding.cause == Cause::size_differs)
     return {fmt::format("rank {} has memory for {} bytes, but its share {} has {} bytes", facts.rank(0),
                         facts.number(0), facts.range(), facts.number(1)),
-            "protect a container, or memory of that size"};
+            "protect a container that can be resized, or memory of the size that stored() returns"};
   if (finding.cause == Cause::no_memory)
     return {fmt::format("rank {} cannot allocate {} bytes", facts.rank(0), facts.number(0)),
             "use more nodes, or fewer ranks on each", Code::no_space};

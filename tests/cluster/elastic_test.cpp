@@ -212,7 +212,7 @@ TEST(Elastic, names_what_does_not_fit_and_keeps_the_snapshot) {
         session.protect("x", x);
         session.protect("step", step, same);
       },
-      {"\"x\"", "cairn::sequence"});
+      {"\"x\"", "a kind"});
   refuse(
       [](JobSession& session, std::vector<int>& x, int& step) {
         session.protect("x", x, same);

@@ -28,9 +28,9 @@ TEST(FindingText, lists_what_to_write_for_regions_of_which_nothing_was_said) {
                                      .texts = {"a", "b", "c"}})
                                .text();
   EXPECT_THAT(text, HasSubstr("\"a\", \"b\", \"c\""));
-  EXPECT_THAT(text, HasSubstr("cairn::sequence"));
-  EXPECT_THAT(text, HasSubstr("\"b\": equal on all old ranks, perhaps cairn::same"));
-  EXPECT_THAT(text, HasSubstr("\"c\": the snapshot has a GlobalPlace"));
+  EXPECT_THAT(text, HasSubstr("a kind: same, sequence, like or of rank"));
+  EXPECT_THAT(text, HasSubstr("\"b\": equal on all old ranks, perhaps same"));
+  EXPECT_THAT(text, HasSubstr("\"c\": the snapshot has a place"));
 }
 
 TEST(FindingText, mentions_padding_where_values_of_an_opaque_type_differ) {

@@ -1,6 +1,6 @@
 // Kinds: what a protected region is to the whole job. They tell which elements go to which rank if a job has another
-// number of ranks than its snapshot, and [restart] elastic = on. Otherwise they change nothing, except that a
-// sequence_part() or of_rank() may name elements of other ranks.
+// number of ranks than its snapshot. Otherwise they change nothing, except that a sequence_part() or of_rank() may name
+// elements of other ranks.
 //
 //     session.protect("step", step, cairn::same);
 //     session.protect("ids", ids, cairn::sequence);

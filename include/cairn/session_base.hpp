@@ -83,8 +83,8 @@ struct RestoreReport {
   std::uint32_t old_ranks = 0;      // application ranks of the job that took the restored snapshot
 };
 
-// Where a region lies in a global array that spans ranks. L4 files show that array as one. If the snapshot has another
-// place, restore() throws kind `mismatch`; with [restart] elastic = on, it moves the elements between ranks. If the
+// Where a region lies in a global array that spans ranks. L4 files show that array as one. If the snapshot has other
+// places, restore() moves the elements between ranks; with [restart] elastic = off, it throws kind `mismatch`. If the
 // place changes during a run, protect the region without a place, restore it, and protect it again with its place. Each
 // member has one number per dimension of the region, slowest dimension first.
 //
@@ -346,7 +346,7 @@ class SessionBase {
   // Copies the newest recoverable snapshot into the protected regions, and returns a report. On a fresh start it
   // changes nothing, and the report says `restored = false`: there are no snapshots, or [restart] mode = fresh.
   //
-  // With [restart] elastic = on, the snapshot may be of another number of ranks, or of other parts of global arrays.
+  // Unless [restart] elastic = off, the snapshot may be of another number of ranks, or of other parts of global arrays.
   // Then ranks exchange elements by the kinds of their regions (region_kind.hpp) and by their places. A container with
   // a place keeps its size, which tells how large its part is. The parts of all ranks cover each element exactly once.
   // The next snapshot() call takes a snapshot, due or not. Until then, the old snapshot remains the job's state.

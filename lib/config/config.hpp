@@ -83,7 +83,7 @@ struct Config {
   struct Restart {
     enum class Mode { automatic, fresh, required } mode = Mode::automatic;
     enum class AtEnd { finished, continue_ } at_end = AtEnd::finished;
-    bool elastic = false;  // a snapshot of another number of ranks, or of other parts of arrays, is restored
+    bool elastic = true;  // a snapshot of another number of ranks, or of other parts of arrays, is restored
     bool use_failure_topology = true;
     enum class Verify { crc, sha256 } verify = Verify::crc;
     std::optional<int> stop_signal = SIGUSR1;  // asks for a last snapshot at L4; none: off

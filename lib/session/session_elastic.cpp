@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "level/strike.hpp"
 #include "reshape/plan.hpp"
 #include "reshape/transfer.hpp"
@@ -67,6 +69,15 @@ Error of_one_region(const std::string& name) {
           "call restore() without a name"};
 }
 
+// A mismatch of a snapshot of another number of ranks than the job has.
+Error of_other_ranks(Error error, const Offer& offer, std::uint32_t ranks) {
+  if (error.code != Code::mismatch || offer.old_ranks == ranks) return error;
+  error.message = fmt::format("version {} was written by {} ranks, this job has {}: {}", offer.snapshot.version.value,
+                              offer.old_ranks, ranks, error.message);
+  error.hint += fmt::format("{}or start {} application ranks", error.hint.empty() ? "" : "; ", offer.old_ranks);
+  return error;
+}
+
 // An error that is not the fault of a shard of this rank.
 Error not_mine(Error error) {
   if (is_of_source(error.code)) error.code = Code::failed_elsewhere;
@@ -108,7 +119,7 @@ std::optional<RestoreResult> SessionImpl::exchange_offered(const Offer& offer, c
   // If something is damaged, a mismatch does not matter: another snapshot may match.
   if (!done && done.error().code != Code::communication) shards.check_all();
   if (shards.is_damaged()) return shards.refused();
-  if (!done) return RestoreResult{not_mine(done.error()), {}, {}};
+  if (!done) return RestoreResult{not_mine(of_other_ranks(done.error(), offer, size())), {}, {}};
   calls = exchange->safe_point;
   return RestoreResult{};
 }

@@ -354,7 +354,7 @@ struct WithKinds {
     session.protect("x", x, sequence_part(2 * session.rank(), 2));
     session.protect("like x", fixed, fixed_size, like("x"));
     session.protect("span", std::span(ids), sequence);
-    session.protect("ids", ids.data(), ids.size(), of_rank(0));
+    session.protect("ids", ids.data(), ids.size(), of_rank(session.rank()));
     session.protect("shape", ids.data(), {3, 1}, sequence);
     session.protect_pointer("grid", grid, x.size(), of_rank(session.rank()));
     session.protect_pointer("grid shape", grid, {1, 2}, sequence);

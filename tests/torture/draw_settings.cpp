@@ -43,7 +43,7 @@ void draw_settings(Dice& dice, Life& life, Levels levels) {
   const bool digests = dice.one_in(3) || life.keyed;  // a key needs them
   // Last, since the start of each life is one key more of it.
   text +=
-      fmt::format("[restart]\nat_end = {}\nverify = {}\nuse_failure_topology = {}\n",
+      fmt::format("[restart]\nelastic = off\nat_end = {}\nverify = {}\nuse_failure_topology = {}\n",
                   life.finishes ? "finished" : "continue", digests ? "sha256" : "crc", dice.one_in(4) ? "off" : "on");
 }
 

@@ -67,7 +67,7 @@ void expect_defaults(const Config& config) {
   EXPECT_EQ(config.localize.act, localize::Act::avoid);
   EXPECT_EQ(config.restart.mode, Config::Restart::Mode::automatic);
   EXPECT_EQ(config.restart.at_end, Config::Restart::AtEnd::finished);
-  EXPECT_FALSE(config.restart.elastic);
+  EXPECT_TRUE(config.restart.elastic);
   EXPECT_TRUE(config.restart.use_failure_topology);
   EXPECT_EQ(config.restart.verify, Config::Restart::Verify::crc);
   EXPECT_EQ(config.restart.stop_signal, SIGUSR1);
@@ -167,7 +167,7 @@ domains = racks.txt
 [restart]
 mode = required
 at_end = continue
-elastic = on
+elastic = off
 use_failure_topology = off
 verify = sha256
 stop_signal = off
@@ -202,7 +202,7 @@ trace = traces/heat.json
   EXPECT_EQ(config.topology.domains, "racks.txt");
   EXPECT_EQ(config.restart.mode, Config::Restart::Mode::required);
   EXPECT_EQ(config.restart.at_end, Config::Restart::AtEnd::continue_);
-  EXPECT_TRUE(config.restart.elastic);
+  EXPECT_FALSE(config.restart.elastic);
   EXPECT_FALSE(config.restart.use_failure_topology);
   EXPECT_EQ(config.restart.verify, Config::Restart::Verify::sha256);
   EXPECT_EQ(config.restart.stop_signal, std::nullopt);

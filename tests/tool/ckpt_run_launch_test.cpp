@@ -385,6 +385,17 @@ TEST(Options, take_a_list_of_hosts_as_one_word) {
   EXPECT_THAT(options.application, ElementsAre("app", "x"));
 }
 
+TEST(Options, have_a_number_of_ranks_or_the_fewest_and_the_most) {
+  const auto fixed = parse({"-n", "8", "app"}).options.value();
+  EXPECT_EQ(fixed.ranks, 8U);
+  EXPECT_EQ(fixed.fewest, std::nullopt);
+  for (const char* option : {"-n", "--ranks"}) {
+    const auto range = parse({option, "4:8", "app"}).options.value();
+    EXPECT_EQ(range.ranks, 8U);
+    EXPECT_EQ(range.fewest, 4U);
+  }
+}
+
 TEST(Options, guess_no_configuration_among_several) {
   EXPECT_EQ(config_among({"app", "a.ini", "b.ini"}), "");
   EXPECT_EQ(config_among({"app.ini", "x"}), "");
@@ -394,6 +405,12 @@ TEST(Options, guess_no_configuration_among_several) {
 TEST(Options, refuse_what_cannot_be) {
   for (const Words& words : {Words{"-n", "4"},
                              {"-n", "0", "app"},
+                             {"-n", "4:", "app"},
+                             {"-n", ":4", "app"},
+                             {"-n", "5:4", "app"},
+                             {"-n", "0:4", "app"},
+                             {"-n", "1:2:3", "app"},
+                             {"-n", "16777217", "app"},
                              {"app"},
                              {"-n", "4", "--hots", "a", "--", "app"},
                              {"-n", "4", "--hots", "a"},

@@ -35,6 +35,7 @@ class Loop {
   Step after(const LifeEnd& end) { return loop_.after(end); }
   [[nodiscard]] Step not_started(const cairn::Error& error) const { return loop_.not_started(error); }
   [[nodiscard]] const Step& first() const { return first_; }
+  [[nodiscard]] const HostNames& away() const { return loop_.away(); }
 
  private:
   Options options_;
@@ -387,6 +388,87 @@ TEST(RestartLoop, without_spare_hosts_gives_up_or_goes_on_with_fewer_as_allowed)
   ASSERT_EQ(smaller.life->placement.hosts.size(), 2U);
   EXPECT_EQ(smaller.life->placement.most_on_a_host(), 3U);
   EXPECT_FALSE(shrinking.after(with_loss(death(), {"a", "b"})).life);
+}
+
+HostNames hosts_of(const Step& step);
+
+std::vector<std::size_t> ranks_by_host(const Step& step) {
+  std::vector<std::size_t> ranks;
+  for (const HostRanks& host : step.life->placement.hosts) ranks.push_back(host.application_ranks.size());
+  return ranks;
+}
+
+LifeEnd with_return(LifeEnd end, const HostNames& hosts) {
+  end.back_hosts = hosts;
+  return end;
+}
+
+TEST(RestartLoop, goes_on_with_the_ranks_of_the_hosts_that_are_left_and_grows_again_when_hosts_are_back) {
+  Loop loop({.fewest = 2}, {"a", "b", "c"});
+  EXPECT_THAT(ranks_by_host(loop.first()), ElementsAre(2, 1, 1));
+  const auto fewer = loop.after(with_loss(death(), {"b"}));
+  ASSERT_TRUE(fewer.life);
+  EXPECT_THAT(hosts_of(fewer), ElementsAre("a", "c"));
+  EXPECT_THAT(ranks_by_host(fewer), ElementsAre(2, 1));
+  EXPECT_THAT(fewer.life->failures.lost_nodes, ElementsAre(1));
+  EXPECT_THAT(fewer.text, Names({"lost", "b", "3 application ranks"}));
+  EXPECT_THAT(loop.away(), ElementsAre("b"));
+  // It wins over fewer hosts with more ranks each.
+  Loop both({.fewest = 2, .shrink_hosts = true}, {"a", "b", "c"});
+  EXPECT_THAT(ranks_by_host(both.after(with_loss(death(), {"a"}))), ElementsAre(1, 1));
+  // In its own place.
+  const auto again = loop.after(with_return(death(), {"b"}));
+  ASSERT_TRUE(again.life);
+  EXPECT_THAT(hosts_of(again), ElementsAre("a", "b", "c"));
+  EXPECT_THAT(ranks_by_host(again), ElementsAre(2, 1, 1));
+  EXPECT_THAT(again.text, Names({"back", "b", "4 application ranks"}));
+  EXPECT_THAT(loop.away(), IsEmpty());
+}
+
+TEST(RestartLoop, gives_up_where_the_hosts_that_are_left_have_too_few_ranks) {
+  Loop loop({.fewest = 2}, {"a", "b", "c"});
+  ASSERT_TRUE(loop.after(with_loss(death(), {"a"})).life);
+  const auto step = loop.after(with_loss(death(), {"c"}));
+  EXPECT_FALSE(step.life);
+  EXPECT_EQ(step.code, kGaveUp);
+  EXPECT_THAT(step.text, AllOf(Names({"c", "1", "--ranks 2:4"}), Names({"ckpt-tool list"})));
+  EXPECT_FALSE(Loop({.fewest = 1}, {"a", "b", "c"}).after(with_loss(death(), {"a", "b", "c"})).life);
+}
+
+TEST(RestartLoop, uses_spare_hosts_before_it_goes_on_with_fewer_ranks) {
+  Loop loop({.fewest = 1, .spare_hosts = {"s"}}, {"a", "b"});
+  const auto replaced = loop.after(with_loss(death(), {"a"}));
+  EXPECT_THAT(hosts_of(replaced), ElementsAre("s", "b"));
+  EXPECT_THAT(ranks_by_host(replaced), ElementsAre(2, 2));
+  EXPECT_THAT(loop.away(), IsEmpty());
+  EXPECT_THAT(ranks_by_host(loop.after(with_loss(death(), {"s"}))), ElementsAre(2));
+}
+
+// Nodes that are simulated stay whole, too.
+TEST(RestartLoop, keeps_whole_nodes_where_it_goes_on_with_fewer_ranks) {
+  Loop loop({.fewest = 1}, {"a", "b"}, "[topology]\nnode_size = 2\n[head]\nmode = thread\n");
+  EXPECT_EQ(loop.first().life->placement.nodes, 2U);
+  const auto step = loop.after(with_loss(death(), {"a"}));
+  ASSERT_TRUE(step.life);
+  EXPECT_EQ(step.life->placement.nodes, 1U);
+  EXPECT_THAT(ranks_by_host(step), ElementsAre(2));
+}
+
+TEST(RestartLoop, refuses_fewer_ranks_where_the_configuration_does_not_allow_them) {
+  const auto sizes = Loop({.fewest = 2}, {"a"}, "[topology]\nnode_size = 3,3\n").first();
+  EXPECT_FALSE(sizes.life);
+  EXPECT_EQ(sizes.code, kUnusable);
+  EXPECT_THAT(sizes.text, Names({"--ranks 2:4", "node_size = 3,3"}));
+  const auto off = Loop({.fewest = 2}, {"a"}, "[restart]\nelastic = off\n").first();
+  EXPECT_FALSE(off.life);
+  EXPECT_EQ(off.code, kUnusable);
+  EXPECT_THAT(off.text, Names({"--ranks 2:4", "elastic = off"}));
+}
+
+TEST(RestartLoop, names_the_range_of_ranks_when_it_gives_up_only_if_another_number_may_be_restored) {
+  EXPECT_THAT(Loop().after(with_loss(death(), {"c"})).text, Names({"--ranks"}));
+  EXPECT_THAT(Loop({}, {"a", "b"}, "[restart]\nelastic = off\n").after(with_loss(death(), {"b"})).text,
+              Not(Names({"--ranks"})));
 }
 
 LifeEnd with_sick(LifeEnd end, const HostNames& hosts) {

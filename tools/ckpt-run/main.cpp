@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "agent.hpp"
 #include "base/clock.hpp"
 #include "command.hpp"
 #include "job_files.hpp"
@@ -28,6 +29,12 @@ using namespace ckpt_run;
 void say(const std::string& text) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) fmt::print(stderr, "ckpt-run: {}\n", line);
+}
+
+// No other life will follow.
+bool is_over(const LifeEnd& end) {
+  using Kind = cairn::CompletionMark::Kind;
+  return end.mark.kind == Kind::finished || end.mark.kind == Kind::stopped || end.interrupted;
 }
 
 // What the job's heads had found, and not yet analysed, when it ended.
@@ -63,6 +70,18 @@ OnHosts commands_on_hosts(const Options& options, const Facts& facts, Signals& s
     }
     return run_all_for_output(commands, options.agent_limit, kMostAnswerBytes, [&] { return signals.interrupted(); });
   };
+}
+
+std::vector<std::string> those_that_answer(const std::vector<std::string>& hosts, const OnHosts& on_hosts) {
+  if (hosts.empty()) return {};
+  std::vector<HostCommand> commands;
+  for (const std::string& host : hosts) commands.push_back({host, answer_command()});
+  const auto endings = on_hosts(commands);
+  std::vector<std::string> answering;
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    if (endings[i].code == 0) answering.push_back(hosts[i]);
+  }
+  return answering;
 }
 
 int run(int argc, char** argv) {
@@ -102,6 +121,7 @@ int run(int argc, char** argv) {
       if (!noted) say("ckpt-tool health cannot show the lost hosts: " + noted.error().text());
     }
     if (end) end->sick_hosts = known_sick(*config);
+    if (end && !is_over(*end)) end->back_hosts = those_that_answer(loop.away(), on_hosts);
     step = end ? loop.after(*end) : loop.not_started(end.error());
   }
 }

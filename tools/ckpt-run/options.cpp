@@ -1,10 +1,12 @@
 #include "options.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <iterator>
 #include <memory>
 #include <set>
 #include <sstream>
+#include <string_view>
 
 #include <CLI/CLI.hpp>
 #include <cairn/version.hpp>
@@ -51,6 +53,32 @@ std::vector<std::string> words_of(const std::string& text) {
 std::string check_time(std::string& text) {
   std::chrono::milliseconds time{};
   return cairn::values::duration(text, time);
+}
+
+// "8", or "4:8" for fewest and most.
+struct Ranks {
+  std::uint32_t fewest = 0;
+  std::uint32_t most = 0;
+};
+
+std::optional<std::uint32_t> number_of_ranks(std::string_view text) {
+  constexpr std::uint32_t kMost = 1U << 24U;
+  std::uint32_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || number < 1 || number > kMost) return {};
+  return number;
+}
+
+std::optional<Ranks> ranks_of(std::string_view text) {
+  const auto colon = text.find(':');
+  const auto fewest = number_of_ranks(text.substr(0, colon));
+  const auto most = colon == std::string_view::npos ? fewest : number_of_ranks(text.substr(colon + 1));
+  if (!fewest || !most || *fewest > *most) return {};
+  return Ranks{*fewest, *most};
+}
+
+std::string check_ranks(std::string& text) {
+  return ranks_of(text) ? "" : "\"" + text + "\" is neither a number from 1 to 16777216 nor MIN:MAX";
 }
 
 std::chrono::milliseconds time_of(const std::string& text) {
@@ -104,6 +132,7 @@ std::string config_among(const std::vector<std::string>& application) {
 
 CommandLine parse_command_line(int argc, const char* const* argv) {
   Options options;
+  std::string ranks;
   std::string mpi_options;
   std::string agent;
   std::string agent_limit = "10s";
@@ -115,10 +144,12 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   app.footer(kExamples);
   app.set_version_flag("--version", "ckpt-run " CAIRN_VERSION_TEXT, "Print the version and end");
   app.prefix_command();
-  app.add_option("-n,--ranks", options.ranks, "Number of application ranks; heads and spares are started in addition")
-      ->type_name("N")
+  app.add_option("-n,--ranks", ranks,
+                 "Number of application ranks; heads and spares are started in addition. MIN:MAX: start MAX, and if a\n"
+                 "host is lost and none is spare, continue with the ranks of the other hosts, MIN at least")
+      ->type_name("N|MIN:MAX")
       ->required()
-      ->check(CLI::Range(1U, 1U << 24U));
+      ->check(CLI::Validator(check_ranks, ""));
   app.add_option("--hosts", options.hosts, "Hosts to run on. Default: those of the batch job, or this host")
       ->type_name("A,B,…")
       ->delimiter(',')
@@ -129,7 +160,8 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
       ->type_name("A,B,…")
       ->delimiter(',')
       ->allow_extra_args(false);
-  app.add_flag("--shrink-hosts", options.shrink_hosts, "If no spare host is left, continue on fewer hosts");
+  app.add_flag("--shrink-hosts", options.shrink_hosts,
+               "If no spare host is left, continue on fewer hosts, with more ranks on each");
   app.add_option("--spares", options.spares, "Number of spare ranks, instead of [recovery] spares")->type_name("K");
   app.add_option("--max-restarts", options.max_restarts, "Give up after this many restarts")
       ->type_name("M")
@@ -172,6 +204,9 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
       return {{}, "ckpt-run: " + options.application[0] + ": no such option\n", kUnusable};
     options.application.assign(split + 1, end);
   }
+  const Ranks number = *ranks_of(ranks);
+  options.ranks = number.most;
+  if (ranks.find(':') != std::string::npos) options.fewest = number.fewest;
   options.mpi_options = words_of(mpi_options);
   if (const auto mistake = mistake_in(options); !mistake.empty()) return {{}, "ckpt-run: " + mistake + "\n", kUnusable};
   options.agent = words_of(agent);

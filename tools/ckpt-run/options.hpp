@@ -13,6 +13,7 @@ namespace ckpt_run {
 
 struct Options {
   std::uint32_t ranks = 0;                    // application ranks; heads and spares come on top
+  std::optional<std::uint32_t> fewest = {};   // on hosts that are left, if some are lost; none: always `ranks`
   std::optional<std::uint32_t> spares = {};   // none: as many as [recovery] spares says
   std::vector<std::string> hosts = {};        // empty: the hosts of the batch job, or this one
   std::vector<std::string> spare_hosts = {};  // take the place of lost ones, in this order

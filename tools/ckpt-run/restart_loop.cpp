@@ -1,6 +1,7 @@
 #include "restart_loop.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include <fmt/format.h>
@@ -50,15 +51,49 @@ std::string words_of(const LifeEnd& end, const Placement& placement) {
   return end.how + (end.killed && !end.crashed ? placement.heads_text() : "");
 }
 
+// Why the number of ranks cannot change in this job.
+std::optional<std::string> why_not_fewer_ranks(const Options& options, const cairn::Config& config) {
+  if (!options.fewest) return {};
+  const auto range = fmt::format("--ranks {}:{}", *options.fewest, options.ranks);
+  const auto& sizes = config.topology.node_size;
+  if (sizes.size() > 1)
+    return fmt::format(
+        "{}: [topology] node_size = {} has a size for each node, which fixes the number of ranks; give one "
+        "size for all nodes",
+        range, fmt::join(sizes, ","));
+  if (!config.restart.elastic)
+    return fmt::format("{}: [restart] elastic = off refuses snapshots of another number of ranks; set it to on", range);
+  return {};
+}
+
 bool is_unrecoverable(const cairn::CompletionMark& mark) {
   return mark.kind == Kind::error && mark.cause && mark.cause->code == cairn::Code::unrecoverable;
 }
 
 }  // namespace
 
+// With empty places, each other host has as many ranks as if there were none.
+cairn::Result<Placement> RestartLoop::place_ranks() const {
+  if (away_.empty()) return place(options_.ranks, options_.spares, config_, hosts_, spare_hosts_);
+  const auto full = place(options_.ranks, options_.spares, config_, hosts_, {});
+  if (!full) return full;
+  const auto left = std::accumulate(full->hosts.begin(), full->hosts.end(), std::size_t{0},
+                                    [&](std::size_t sum, const HostRanks& host) {
+                                      return sum + (contains(away_, host.host) ? 0 : host.application_ranks.size());
+                                    });
+  return place(static_cast<std::uint32_t>(left), options_.spares, config_, hosts_in_use(), spare_hosts_);
+}
+
+std::vector<std::string> RestartLoop::hosts_in_use() const {
+  auto hosts = hosts_;
+  std::erase_if(hosts, [&](const std::string& host) { return contains(away_, host); });
+  return hosts;
+}
+
 Step RestartLoop::first(const std::vector<std::string>& sick_hosts) {
+  if (const auto why = why_not_fewer_ranks(options_, config_)) return {*why, {}, kUnusable};
   const auto left = move_from(sick_hosts);
-  auto placed = place(options_.ranks, options_.spares, config_, hosts_, spare_hosts_);
+  auto placed = place_ranks();
   if (!placed) return {placed.error().text(), {}, kUnusable};
   placement_ = std::move(*placed);
   return {placement_.text() + sick_text(sick_hosts, hosts_, left), Life{placement_, {}, false}, kFinished};
@@ -143,14 +178,27 @@ std::optional<std::string> RestartLoop::replace(const std::vector<std::string>& 
     spare_hosts_.erase(spare_hosts_.begin());
   }
   if (homeless.empty()) return {};
+  if (options_.fewest) return go_on_without(homeless);
   if (!options_.shrink_hosts || homeless.size() == hosts_.size()) {
+    const bool may_have_fewer = config_.restart.elastic && config_.topology.node_size.size() <= 1;
     return fmt::format(
-        "no answer from {}, and no spare host is left; add spare hosts (--spare-hosts), or allow fewer hosts "
-        "with more ranks each (--shrink-hosts)",
-        fmt::join(homeless, ", "));
+        "no answer from {}, and no spare host is left; add spare hosts (--spare-hosts), allow fewer hosts with more "
+        "ranks each (--shrink-hosts){}",
+        fmt::join(homeless, ", "), may_have_fewer ? ", or allow fewer ranks (--ranks MIN:MAX)" : "");
   }
   std::erase_if(hosts_, [&](const std::string& host) { return contains(homeless, host); });
   return {};
+}
+
+// Leaves the places of lost hosts empty, until they are back.
+std::optional<std::string> RestartLoop::go_on_without(const std::vector<std::string>& lost) {
+  away_.insert(away_.end(), lost.begin(), lost.end());
+  const auto ranks = hosts_in_use().empty() ? 0 : place_ranks().value_or(Placement{}).application;
+  if (ranks >= *options_.fewest) return {};
+  return fmt::format(
+      "no answer from {}, and no spare host is left; the other hosts have {} of the {} ranks that --ranks "
+      "{}:{} requires at least",
+      fmt::join(lost, ", "), ranks, *options_.fewest, *options_.fewest, options_.ranks);
 }
 
 // Sick hosts become the last of the spare ones. What they hold is not seen by the next life, so a snapshot that they
@@ -181,7 +229,7 @@ std::optional<Step> RestartLoop::move_back(const LifeEnd& end) {
   spare_hosts_ = before_move_->spares;
   before_move_.reset();
   may_move_ = false;
-  auto placed = place(options_.ranks, options_.spares, config_, hosts_, spare_hosts_);
+  auto placed = place_ranks();
   if (!placed) return give_up(placed.error().text());
   placement_ = std::move(*placed);
   ++restarts_;
@@ -238,22 +286,25 @@ Step RestartLoop::after(const LifeEnd& end) {
     return give_up(fmt::format("{} after {} restart{} (--max-restarts)", words_of(end, placement_), restarts_,
                                restarts_ == 1 ? "" : "s"));
 
+  std::erase_if(away_, [&](const std::string& host) { return contains(end.back_hosts, host); });
   if (const auto why = replace(end.lost_hosts)) return give_up(*why);
+  const auto how = words_of(end, placement_);
   const auto left = move_from(end.sick_hosts);
   auto gone = end.lost_hosts;
   gone.insert(gone.end(), left.begin(), left.end());
   auto failures = topology_of(gone);
   for (const std::uint32_t rank : end.dead_ranks)
     if (std::ranges::find(failures.dead_ranks, rank) == failures.dead_ranks.end()) failures.dead_ranks.push_back(rank);
-  auto placed = place(options_.ranks, options_.spares, config_, hosts_, spare_hosts_);
+  auto placed = place_ranks();
   if (!placed) return give_up(placed.error().text());
   placement_ = std::move(*placed);
   ++restarts_;
   const auto lost = end.lost_hosts.empty() ? "" : fmt::format("; lost: {}", fmt::join(end.lost_hosts, ", "));
-  return {
-      fmt::format("{}{}{}{}; restart {}: {}", words_of(end, placement_), lost, sick_text(end.sick_hosts, hosts_, left),
-                  fresh ? "; the job starts fresh (--fresh-if-unrecoverable)" : "", restarts_, placement_.text()),
-      Life{placement_, std::move(failures), goes_on_ && !fresh, fresh}, kFinished};
+  const auto back = end.back_hosts.empty() ? "" : fmt::format("; back: {}", fmt::join(end.back_hosts, ", "));
+  return {fmt::format("{}{}{}{}{}; restart {}: {}", how, lost, back,
+                      sick_text(end.sick_hosts, hosts_in_use(), left),
+                      fresh ? "; the job starts fresh (--fresh-if-unrecoverable)" : "", restarts_, placement_.text()),
+          Life{placement_, std::move(failures), goes_on_ && !fresh, fresh}, kFinished};
 }
 
 }  // namespace ckpt_run

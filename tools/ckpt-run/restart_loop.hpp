@@ -9,7 +9,7 @@
 //                   never came to open its session?           give up, unless a process was killed on the way
 //                   no newer snapshot, again and again?       give up
 //                   too many restarts?                        give up
-//                   hosts lost? spare ones take their place; or fewer hosts, if allowed; or give up
+//                   hosts lost? spare ones take their place; or fewer ranks or hosts, if allowed; or give up
 //                   hosts sick? spare ones that are well take their place, as long as there are some
 //                   start again, and tell which nodes are lost
 //
@@ -54,6 +54,7 @@ struct LifeEnd {
   std::string not_run = {};       // why the launcher cannot start the program, if no session was opened
   std::optional<cairn::Identity> restored = std::nullopt;  // the snapshot that it, or its last repair, went on from
   std::vector<std::string> lost_hosts;
+  std::vector<std::string> back_hosts = {};    // of RestartLoop::away(), those that answer again
   std::vector<std::uint32_t> dead_ranks = {};  // that a head has confirmed to be dead
   std::vector<std::string> sick_hosts = {};    // from which the job is to be moved
 };
@@ -74,6 +75,8 @@ class RestartLoop {
   [[nodiscard]] Step after(const LifeEnd& end);
   // A life could not be started at all.
   [[nodiscard]] Step not_started(const cairn::Error& error) const;
+  // Lost hosts whose places are empty, so that the job has fewer ranks. They are used again once they answer.
+  [[nodiscard]] const std::vector<std::string>& away() const { return away_; }
 
  private:
   [[nodiscard]] Step finished(const LifeEnd& end) const;
@@ -85,6 +88,9 @@ class RestartLoop {
   [[nodiscard]] bool forgets_finalize(const LifeEnd& end);
   [[nodiscard]] bool has_come_further(const LifeEnd& end);
   [[nodiscard]] std::optional<std::string> replace(const std::vector<std::string>& lost);
+  [[nodiscard]] std::optional<std::string> go_on_without(const std::vector<std::string>& lost);
+  [[nodiscard]] std::vector<std::string> hosts_in_use() const;
+  [[nodiscard]] cairn::Result<Placement> place_ranks() const;
   // The hosts that have left the job, for spare hosts.
   [[nodiscard]] std::vector<std::string> move_from(const std::vector<std::string>& sick);
   [[nodiscard]] std::optional<Step> move_back(const LifeEnd& end);
@@ -92,7 +98,8 @@ class RestartLoop {
 
   const Options& options_;
   const cairn::Config& config_;
-  std::vector<std::string> hosts_;
+  std::vector<std::string> hosts_;  // in their places, those that are away included
+  std::vector<std::string> away_;   // not empty only with Options::fewest, and if no spare host is left
   std::vector<std::string> spare_hosts_;
   struct Hosts {
     std::vector<std::string> hosts, spares;

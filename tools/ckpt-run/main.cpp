@@ -15,6 +15,7 @@
 #include "job_files.hpp"
 #include "lost_hosts.hpp"
 #include "options.hpp"
+#include "other_ranks.hpp"
 #include "process.hpp"
 #include "remains.hpp"
 #include "restart_loop.hpp"
@@ -84,6 +85,13 @@ std::vector<std::string> those_that_answer(const std::vector<std::string>& hosts
   return answering;
 }
 
+// Before a run.
+void announce(const cairn::Config& config, const Facts& facts, const Life& life) {
+  if (life.fresh) return;
+  const auto is_here = [&](std::string_view host) { return is_this_host(facts, host); };
+  if (const auto other = snapshot_of_other_ranks(config, life.placement, is_here)) say(text_of(*other));
+}
+
 int run(int argc, char** argv) {
   const auto command_line = parse_command_line(argc, argv);
   if (!command_line.options) {
@@ -114,6 +122,7 @@ int run(int argc, char** argv) {
   for (Step step = loop.first(known_sick(*config));;) {
     say(step.text);
     if (!step.life) return step.code;
+    announce(*config, *facts, *step.life);
     auto end = supervisor.run(*step.life);
     if (end) examine(*config, *step.life, *end, on_hosts, cairn::seconds_of_today());
     if (end && !end->lost_hosts.empty()) {

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Jobs on four hosts and a spare one that lose a host, each in another way.
+"""Jobs on four hosts and a spare one that lose a host, each in another way. Another job has no spare host, and
+continues on fewer ranks.
 
     lost_hosts.py HEAT CKPT_RUN
 
@@ -54,9 +55,9 @@ class Job:
         self.log = self.directory / "log"
         (self.directory / "heat.ini").write_text(CONFIG.format(directory=self.directory))
 
-    def start(self, pause_ms, *options):
+    def start(self, pause_ms, *options, ranks=str(RANKS)):
         mpi = f"--mca oob_tcp_if_include {SUBNET} --mca btl_tcp_if_include {SUBNET} --mca plm_rsh_no_tree_spawn 1"
-        command = [self.ckpt_run, "-n", str(RANKS), "--hosts", ",".join(HOSTS), "--agent", self.hosts.agent,
+        command = [self.ckpt_run, "-n", ranks, "--hosts", ",".join(HOSTS), "--agent", self.hosts.agent,
                    "--agent-limit", "5s", "--mpi-options", mpi, *options, "--", self.heat, "--size", "61", "--width",
                    "47", "--steps", str(STEPS), "--pause-ms", str(pause_ms), "--config",
                    str(self.directory / "heat.ini"), "--output", str(self.plate)]  # fmt: skip
@@ -118,6 +119,19 @@ LOSSES = {
 }
 
 
+def shrink(root, programs, reference):
+    """A host goes down, and the ranks of the others continue."""
+    started = time.monotonic()
+    with Hosts([*HOSTS, SPARE]) as hosts:
+        job = Job(root, "fewer ranks", hosts, programs).start(PAUSE_MS, ranks=f"2:{RANKS}")
+        job.wait_for_copies()
+        hosts.kill("n3")
+        plate = job.end("n3", f"{RANKS - 1} application ranks", f"of {RANKS} ranks restored on {RANKS - 1}")
+    if plate != reference:
+        fail("fewer ranks: the plate is another one", job.log.read_text())
+    print(f"fewer ranks: continued, {time.monotonic() - started:.1f} s", flush=True)
+
+
 def main(heat, ckpt_run):
     if trouble := Hosts.trouble():
         print(f"lost_hosts: NOT TESTED: {trouble}", file=sys.stderr)
@@ -139,6 +153,7 @@ def main(heat, ckpt_run):
                 if sick_hosts(job) != {host for host in HOSTS if host in named}:
                     fail(f"{name}: hosts that are shown as down: {sick_hosts(job)}", job.log.read_text())
             print(f"{name}: came back, {time.monotonic() - started:.1f} s", flush=True)
+        shrink(root, programs, reference)
     finally:
         shutil.rmtree(root, ignore_errors=True)
 

@@ -85,5 +85,25 @@ TEST(InspectionText, says_of_which_ranks_the_regions_cannot_be_read) {
                                       HasSubstr("  rank 7: no shard and no copy of it was found\n")));
 }
 
+TEST(InspectionText, says_which_regions_another_number_of_ranks_can_have_by_their_places) {
+  auto regions = each_rank([](std::uint32_t rank) { return plate(600, 600UL * rank, 600UL * kRanks); });
+  for (RegionGroup& group : regions) group.regions.push_back({"step", ElementType::int32, 4, "", {}, {}, {}});
+  EXPECT_THAT(text_of(regions), AllOf(HasSubstr("cover the array: plate\n"), HasSubstr("kinds: step\n")));
+}
+
+TEST(InspectionText, names_elements_of_a_global_array_that_no_rank_has) {
+  auto regions = each_rank([](std::uint32_t rank) { return plate(600, 600UL * rank, 600UL * kRanks); });
+  regions[5].regions[0] = plate(599, 600UL * 5, 600UL * kRanks);
+  EXPECT_THAT(text_of(regions), AllOf(HasSubstr("kinds: plate\n"), HasSubstr("plate: no rank has [3599][0..959]"),
+                                      Not(HasSubstr("cover"))));
+  // Ghosts are not owned.
+  regions[5].regions[0] = plate(600, 600UL * 5, 600UL * kRanks);
+  regions[5].regions[0].ghosts_before = {0, 0};
+  regions[5].regions[0].ghosts_after = {2, 0};
+  EXPECT_THAT(text_of(regions), HasSubstr("plate: no rank has [3598..3599][0..959]"));
+  regions[5].regions[0] = plate(600);
+  EXPECT_THAT(text_of(regions), HasSubstr("plate: not all ranks have a place in the same array"));
+}
+
 }  // namespace
 }  // namespace cairn::test

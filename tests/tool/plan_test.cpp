@@ -32,6 +32,49 @@ using testing::StartsWith;
 constexpr double kDay = 86400;
 const std::string kFourLevels = " --cost 1s,6s,8s,90s --recovery 1s,5s,9s,2min --mtbf 12h,3d,10d,60d ";
 
+TEST(PlanOfRanks, says_which_snapshot_is_restored_and_which_regions_need_a_kind) {
+  const SampleJob job;
+  job.add_snapshot(7, {LevelId::local, LevelId::partner});
+  Outcome outcome = run_on(job, "plan --ranks 6");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, AllOf(StartsWith("version 7 of 8 ranks can be restored on 6: 8 ranks from L1\n"),
+                                 HasSubstr("cover the array: plate\n"), HasSubstr("kinds: step\n")));
+  EXPECT_THAT(run_on(job, "plan --ranks 8").out, StartsWith("version 7 of 8 ranks can be restored on 8: "));
+  job.lose_node(1);
+  EXPECT_THAT(run_on(job, "plan --ranks 6").out, HasSubstr("6 ranks from L1, 2 ranks from L2\n"));
+  job.lose_node(2);
+  outcome = run_on(job, "plan --ranks 6");
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.out, Names({"not recoverable", "version 7", "ranks 2, 3"}));
+}
+
+TEST(PlanOfRanks, says_that_an_older_snapshot_is_restored) {
+  const SampleJob job;
+  job.add_snapshot(6, kUpToErasure);
+  job.add_snapshot(7, {LevelId::local});
+  job.lose_node(3);
+  const Outcome outcome = run_on(job, "plan --ranks 12");
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_THAT(outcome.out, AllOf(Names({"not recoverable", "version 7"}), Names({"version 6", "on 12"})));
+}
+
+TEST(PlanOfRanks, says_that_the_configuration_refuses_it) {
+  const SampleJob job;
+  job.add_snapshot(7, {LevelId::local});
+  const std::string file = job.root() + "/job.ini";
+  std::ofstream(file) << "[job]\nname = heat\n[storage]\nlocal = " << job.local() << "\nglobal = " << job.global()
+                      << "\n[restart]\nelastic = off\n";
+  const Outcome outcome = run_tool("plan --ranks 6 --config " + file);
+  EXPECT_EQ(outcome.code, 1) << outcome.err;
+  EXPECT_THAT(outcome.out, Names({"version 7", "8 ranks", "6", "elastic = off"}));
+  EXPECT_EQ(run_tool("plan --ranks 8 --config " + file).code, 0);
+}
+
+TEST(PlanOfRanks, is_not_mixed_with_intervals) {
+  EXPECT_EQ(run_tool("plan --ranks 6" + kFourLevels + "--local /tmp").code, 2);
+  EXPECT_EQ(run_tool("plan --local /tmp" + kFourLevels).code, 2);
+}
+
 TEST(Scenario, takes_recoveries_from_costs_where_they_are_left_out) {
   ScenarioOptions options;
   options.costs = {"500ms", "1.5min"};

@@ -49,6 +49,13 @@ struct SimulateOptions {
 [[nodiscard]] cairn::Result<ExitCode> inspect(const Request& request);
 [[nodiscard]] cairn::Result<ExitCode> verify(const Request& request);
 [[nodiscard]] cairn::Result<ExitCode> plan(const ScenarioOptions& options);
+
+struct RanksRequest {
+  Target target;
+  std::optional<std::uint32_t> ranks;  // of `plan`; none: it computes intervals
+};
+// kDamage: no snapshot can be restored on so many ranks. Requires: `ranks`.
+[[nodiscard]] cairn::Result<ExitCode> plan_ranks(const RanksRequest& request);
 [[nodiscard]] cairn::Result<ExitCode> simulate(const SimulateOptions& options);
 [[nodiscard]] cairn::Result<ExitCode> simulate_paper(const cairn::model::SimulationOptions& simulation);
 

@@ -9,6 +9,7 @@
 #include "format/shard.hpp"
 #include "inspection.hpp"
 #include "level/global_snapshot.hpp"
+#include "other_ranks.hpp"
 #include "store/names.hpp"
 #include "text.hpp"
 
@@ -75,26 +76,6 @@ cairn::Result<std::vector<RegionInfo>> regions_of(Inspection& of, Rank rank) {
   return manifest != nullptr ? read_global_regions(of, *manifest, rank) : last;
 }
 
-void collect_regions(Inspection& of) {
-  for (std::uint32_t rank = 0; rank < of.snapshot.layout.node_of_rank.size(); ++rank) {
-    auto regions = regions_of(of, Rank{rank});
-    RegionGroup group;
-    if (regions)
-      group.regions = std::move(*regions);
-    else
-      group.why_not = regions.error().text();
-    const auto same = std::ranges::find_if(of.regions, [&](const RegionGroup& other) {
-      return other.regions == group.regions && other.why_not == group.why_not;
-    });
-    if (same != of.regions.end()) {
-      same->ranks.push_back(Rank{rank});
-    } else {
-      group.ranks = {Rank{rank}};
-      of.regions.push_back(std::move(group));
-    }
-  }
-}
-
 void collect_files(Inspection& of) {
   for (const cairn::StoreId holder : of.survey.node_stores()) {
     const auto* manifest = find_manifest(of.survey, holder, of.snapshot.identity);
@@ -159,6 +140,12 @@ void print_json(const Inspection& of) {
     if (!group.why_not.empty()) json["error"] = group.why_not;
     root["regions"].push_back(std::move(json));
   }
+  root["other_ranks"] = Json::array();
+  for (const RegionOnRanks& region : regions_on_ranks(of.regions)) {
+    Json json{{"name", region.name}, {"by", region.covers() ? "place" : "kind"}};
+    if (region.gap) json["gap"] = cairn::reshape::text(*region.gap);
+    root["other_ranks"].push_back(std::move(json));
+  }
   root["files"] = Json::array();
   for (const Located& file : of.files) {
     root["files"].push_back({{"level", level_text(file.level)},
@@ -170,6 +157,26 @@ void print_json(const Inspection& of) {
 }
 
 }  // namespace
+
+void collect_regions(Inspection& of) {
+  for (std::uint32_t rank = 0; rank < of.snapshot.layout.node_of_rank.size(); ++rank) {
+    auto regions = regions_of(of, Rank{rank});
+    RegionGroup group;
+    if (regions)
+      group.regions = std::move(*regions);
+    else
+      group.why_not = regions.error().text();
+    const auto same = std::ranges::find_if(of.regions, [&](const RegionGroup& other) {
+      return other.regions == group.regions && other.why_not == group.why_not;
+    });
+    if (same != of.regions.end()) {
+      same->ranks.push_back(Rank{rank});
+    } else {
+      group.ranks = {Rank{rank}};
+      of.regions.push_back(std::move(group));
+    }
+  }
+}
 
 cairn::Result<ExitCode> inspect(const Request& request) {
   const auto opened = open_stores(request.target);

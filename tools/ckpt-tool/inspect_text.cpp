@@ -6,6 +6,7 @@
 #include "base/plain_text.hpp"
 #include "commands.hpp"
 #include "inspection.hpp"
+#include "other_ranks.hpp"
 #include "store/names.hpp"
 #include "text.hpp"
 
@@ -245,6 +246,8 @@ std::string inspection_text(const Inspection& of, bool details) {
   std::string text = fmt::format("job {}: {}: {}, {}\n", of.opened.job, identity_text(of.snapshot.identity),
                                  levels_text(of.snapshot), size_text(of.snapshot.bytes));
   text += regions_text(of, details);
+  const auto on_ranks = regions_on_ranks(of.regions);
+  if (!on_ranks.empty()) text += "\n" + other_ranks_text(on_ranks);
   text += layout_text(of, details);
   text += "\nfiles\n" + table_text(details ? file_rows(of) : folded_file_rows(of));
   if (!details) text += "\nThe option --details shows each rank, node and file.\n";

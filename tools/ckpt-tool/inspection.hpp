@@ -46,6 +46,9 @@ struct Home {
 // The placement's turn, which all nodes share; nothing before L2.
 [[nodiscard]] std::optional<std::uint64_t> turn_of(const Inspection& of);
 
+// Fills in `regions`.
+void collect_regions(Inspection& of);
+
 // What is alike over ranks, nodes or files is one line; with `details` each of them has a line of its own.
 [[nodiscard]] std::string inspection_text(const Inspection& of, bool details);
 

@@ -51,7 +51,8 @@ constexpr const char* kExportExamples =
     "  ckpt-tool export --local from-node0 --local from-node1 --job heat 52 --to heat52      (a directory)";
 
 constexpr const char* kPlanAbout =
-    "Compute how often to take snapshots at each level, the overhead, and the lines for the INI file";
+    "Compute how often to take snapshots at each level, the overhead, and the lines for the INI file. Or report\n"
+    "whether a job can be restarted on another number of ranks";
 constexpr const char* kPlanExamples =
     "The pattern is the optimum of Benoit et al. 2016 (DOI 10.1109/TC.2016.2643660). For a single level it is that\n"
     "of Young and Daly. A pattern is the sequence of snapshots between two at the highest level. Every snapshot starts "
@@ -62,6 +63,7 @@ constexpr const char* kPlanExamples =
     "  ckpt-tool plan --cost 1s,6s,8s,90s --recovery 1s,5s,9s,2min --mtbf 12h,3d,10d,60d\n"
     "  ckpt-tool plan --levels 1,4 --cost 1s,90s --node-mtbf 5y --nodes 1000 --shares 0.8,0.2\n"
     "  ckpt-tool plan --measured checkpoints/heat/costs.json      (written by a job whose levels are auto)\n"
+    "  ckpt-tool plan --ranks 6 --config heat.ini      (whether heat can continue on 6 ranks; 1: it cannot)\n"
     "  ckpt-tool plan --measured my.json      ({\"levels\": [{\"cost\": 1, \"recovery\": 0.5, \"mtbf\": 43200}, …]})";
 
 constexpr const char* kSimulateAbout = "Simulate jobs with failures, and compare ways to protect them";
@@ -180,6 +182,21 @@ void add_scenario(CLI::App& command, ckpt_tool::ScenarioOptions& options) {
       ->type_name("FILE");
 }
 
+void add_ranks(CLI::App& command, ckpt_tool::RanksRequest& request) {
+  const auto scenario = command.get_options();
+  CLI::Option* const ranks =
+      command
+          .add_option("--ranks", request.ranks,
+                      "Instead: report whether the newest snapshot of a job can be restored on so many ranks")
+          ->type_name("M")
+          ->check(CLI::Range(1U, 1U << 24U));
+  for (CLI::Option* const other : scenario)
+    if (other != command.get_help_ptr()) ranks->excludes(other);
+  add_target(command, request.target);
+  for (const char* name : {"--config", "--local", "--global", "--job", "--key-file"})
+    command.get_option(name)->needs(ranks);
+}
+
 void add_simulation(CLI::App& command, ckpt_tool::SimulateOptions& options) {
   command.add_option("--work", options.work, "Time that a job takes without failures and checkpoints")
       ->type_name("TIME")
@@ -279,8 +296,10 @@ int run(int argc, char** argv) {
   CLI::App* trace = add_trace(app, traces);
 
   ckpt_tool::SimulateOptions options;
+  ckpt_tool::RanksRequest on_ranks;
   CLI::App* plan = app.add_subcommand("plan", kPlanAbout);
   add_scenario(*plan, options.scenario);
+  add_ranks(*plan, on_ranks);
   plan->footer(kPlanExamples);
 
   CLI::App* simulate = app.add_subcommand("simulate", kSimulateAbout);
@@ -302,6 +321,7 @@ int run(int argc, char** argv) {
                     : health->parsed()    ? ckpt_tool::health(sick)
                     : exporting->parsed() ? ckpt_tool::export_regions(exports)
                     : trace->parsed()     ? ckpt_tool::trace(traces)
+                    : on_ranks.ranks      ? ckpt_tool::plan_ranks(on_ranks)
                     : plan->parsed()      ? ckpt_tool::plan(options.scenario)
                     : simulate->parsed()  ? ckpt_tool::simulate(options)
                                           : ckpt_tool::verify(request);

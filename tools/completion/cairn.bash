@@ -124,7 +124,7 @@ _ckpt_tool() {
     hang) options="$stores --after --watch --stacks" ;;
     health) options="$stores --watch --clear --report --check-rules --default-rules" ;;
     trace) options='--output -o' ;;
-    plan) options=$scenario ;;
+    plan) options="$scenario --ranks ${stores% --json}" ;;
     simulate) options="$scenario --work --intervals --survives --helpers --runs --seed --threads --json --plot --paper" ;;
     *) return ;;
   esac
@@ -135,7 +135,7 @@ _ckpt_tool() {
     *,--local | *,--global) _cairn_offer_directories ;;
     *,--measured | trace,-o | trace,--output) _cairn_offer_files json ;;
     export,--to) _cairn_offer_files ;;
-    export,--rank) ;;
+    export,--rank | plan,--ranks) ;;
     *,--plot) _cairn_offer_files svg ;;
     *,--paper) _cairn_offer -W bondarenko2019 ;;
     *,--levels) _cairn_offer_entry -W '1 2 3 4' ;;

@@ -9,6 +9,7 @@
 #include "comm/share.hpp"
 #include "format/checked_shard.hpp"
 #include "format/manifest.hpp"
+#include "recover/brought_room.hpp"
 #include "recover/sent_files.hpp"
 #include "store/names.hpp"
 
@@ -36,9 +37,9 @@ Result<std::shared_ptr<const SharedSnapshot>> look_at_shared(const NodeContext& 
 
 // Called before a plan takes files of a level from a shared store: whether the snapshot there is good, and of as many
 // ranks as the plan has. The state learns another number, so that the next plan has it. If every shard comes from
-// there, notes in the plan that all its nodes are lost.
+// there, notes in the plan that all its nodes are lost. Head 0 gets the `shards` as the store names them.
 Result<bool> check_shared(Comm& heads, const NodeContext& node, LevelId level, RetrieveState& state, Plan& plan,
-                          std::vector<Strike>& strikes) {
+                          std::vector<Strike>& strikes, std::vector<ShardEntry>& shards) {
   Status status;
   std::uint32_t nodes = 0;  // 0: not good
   std::uint32_t ranks = 0;  // not 0: other ones than in the plan
@@ -58,6 +59,7 @@ Result<bool> check_shared(Comm& heads, const NodeContext& node, LevelId level, R
       ranks = static_cast<std::uint32_t>(wrote);
     } else {
       nodes = (*there)->layout().nodes;
+      shards = (*there)->shards();
     }
   }
   ByteWriter found;
@@ -232,8 +234,9 @@ Result<Plan> retrieve(Comm& heads, const NodeContext& node, RetrieveState& state
     std::vector<Strike> strikes;
     bool ready = true;
     const std::size_t numbers_known = state.ranks.size();
+    KnownShards shards{manifest_of(state, plan->snapshot), {}};
     for (const LevelId level : shared_levels(*plan, node.levels)) {
-      const auto checked = check_shared(heads, node, level, state, *plan, strikes);
+      const auto checked = check_shared(heads, node, level, state, *plan, strikes, shards.shared);
       if (!checked) return fail(checked.error());
       ready = ready && *checked;
     }
@@ -242,6 +245,11 @@ Result<Plan> retrieve(Comm& heads, const NodeContext& node, RetrieveState& state
     const auto sent = node.symptoms != nullptr ? sent_files(node, state, *plan) : std::vector<Delivery>{};
     const auto struck_before = sent.empty() ? std::set<Strike>{} : state.inventory.strikes;
     span = node.trace.span("retrieve", plan->snapshot.version.value);
+    if (ready && plan->of_other_ranks) {
+      const auto is_there = [&](Rank rank) { return state.arrived.contains(rank); };
+      if (auto status = check_room_for_brought(heads, node, *plan, shards, is_there); !status)
+        return fail(status.error());
+    }
     if (ready) {
       if (auto status = execute(heads, node, state, *plan, strikes); !status) return fail(status.error());
       if (auto status = share_arrivals(heads, node, *plan, state); !status) return fail(status.error());

@@ -314,6 +314,43 @@ TEST(Elastic, fails_where_a_store_has_no_room_for_what_it_gets_and_works_later) 
   }
 }
 
+// A store of a given size.
+class SmallStore final : public HookedStore {
+ public:
+  SmallStore(std::shared_ptr<Store> store, Hook hook, std::uint64_t free)
+      : HookedStore(std::move(store), std::move(hook)), free_(free) {}
+  Result<std::uint64_t> free_bytes() const override { return free_; }
+
+ private:
+  std::uint64_t free_;
+};
+
+TEST(Elastic, moves_nothing_if_what_it_brings_does_not_fit_into_a_store) {
+  for (const char* levels : {"2", "3", "4"}) {
+    SCOPED_TRACE(levels);
+    Job job({3, 3, 3}, settings(levels));
+    take_grid_steps(job, 2);
+    job.lose(1);
+    if (std::string(levels) == "4") job.lose(0);
+    job.reshape({3, 2, 2});
+    std::atomic<int> brought{0};
+    job.wrap_node = [&](std::uint32_t, std::shared_ptr<Store> store) -> std::shared_ptr<Store> {
+      const auto note = [&](const HookedStore::Operation& operation) -> Status {
+        if (operation.path.starts_with(names::brought().path + "/")) ++brought;
+        return {};
+      };
+      return std::make_shared<SmallStore>(std::move(store), note, 100);
+    };
+    job.run_and_die([&](JobSession& session) {
+      EXPECT_THAT(thrown_by([&] { Grid(session).restore(); }),
+                  Fails(ErrorKind::storage, {"node", "version 2", "MiB free"}));
+    });
+    EXPECT_EQ(brought, 0);
+    job.wrap_node = {};
+    expect_grid(job, 2);
+  }
+}
+
 TEST(Elastic, removes_what_a_restore_that_died_had_brought) {
   Job job({3, 3}, settings("2"));
   take_grid_steps(job, 2);

@@ -19,9 +19,13 @@ Application::Application(SessionBase& session, Ways ways, const Life& life, std:
       well_meant_(well_meant),
       notes_(notes) {
   notes_.opens(session_.size());
-  session_.protect("state", state_);
-  session_.protect("stamp", stamp_);
-  session_.protect("elements", elements_);
+  if (life_.elastic) {
+    protect_with_kinds();
+  } else {
+    session_.protect("state", state_);
+    session_.protect("stamp", stamp_);
+    session_.protect("elements", elements_);
+  }
   fill();
 }
 
@@ -45,7 +49,7 @@ void Application::handle(const Event& event) {
     case Kind::snapshot_to: return snapshot(static_cast<LevelId>(event.level));
     case Kind::wait: call([&] { session_.wait(static_cast<LevelId>(event.level)); }); return;
     case Kind::restore: return restore(nullptr);
-    case Kind::restore_region: return restore("state");
+    case Kind::restore_region: return restore(life_.elastic ? nullptr : "state");
     case Kind::resize: elements_ = event.number; return;
     case Kind::toggle_more: return toggle_more();
     case Kind::unprotect_unknown:
@@ -75,19 +79,73 @@ void Application::compute() {
 }
 
 // Every rank has another number of elements, and other ones.
-std::vector<double> Application::expected() const {
-  std::vector<double> state(elements_ + session_.rank());
+std::vector<double> Application::expected() const { return expected_on(session_.rank()); }
+
+std::vector<double> Application::expected_on(std::uint32_t rank) const {
+  std::vector<double> state(elements_ + rank);
   for (std::size_t i = 0; i < state.size(); ++i)
-    state[i] = static_cast<double>(stamp_) * 1e6 + session_.rank() * 1e4 + static_cast<double>(i % 9973);
+    state[i] = static_cast<double>(stamp_) * 1e6 + rank * 1e4 + static_cast<double>(i % 9973);
   return state;
 }
 
-void Application::fill() { state_ = expected(); }
+void Application::fill() {
+  state_ = expected();
+  std::ranges::copy(expected_grid(), grid_.begin());
+}
+
+void Application::protect_with_kinds() {
+  session_.protect("state", state_, sequence);
+  session_.protect("stamp", stamp_, same);
+  session_.protect("elements", elements_, same);
+  const Share mine = share_of(kGrid);
+  grid_.resize(kGrid * mine.count);
+  if (life_.by_columns)
+    session_.protect("grid", grid_.data(), {kGrid, mine.count}, GlobalPlace{{kGrid, kGrid}, {0, mine.first}});
+  else
+    session_.protect("grid", grid_.data(), {mine.count, kGrid}, GlobalPlace{{kGrid, kGrid}, {mine.first, 0}});
+}
+
+// This rank's of so many, cut as evenly as can be.
+Application::Share Application::share_of(std::uint64_t all) const {
+  const std::uint64_t each = all / session_.size();
+  const std::uint64_t more = all % session_.size();
+  const std::uint64_t rank = session_.rank();
+  return {each * rank + std::min(more, rank), each + (rank < more ? 1 : 0)};
+}
+
+std::vector<double> Application::expected_grid() const {
+  if (!life_.elastic) return {};
+  const Share mine = share_of(kGrid);
+  std::vector<double> grid;
+  for (std::uint64_t i = 0; i < (life_.by_columns ? kGrid : mine.count); ++i) {
+    for (std::uint64_t j = 0; j < (life_.by_columns ? mine.count : kGrid); ++j) {
+      const std::uint64_t row = i + (life_.by_columns ? 0 : mine.first);
+      const std::uint64_t column = j + (life_.by_columns ? mine.first : 0);
+      grid.push_back(static_cast<double>(stamp_ * kGrid * kGrid + row * kGrid + column));
+    }
+  }
+  return grid;
+}
+
+// What so many ranks had, one after the other, cut evenly.
+std::vector<double> Application::expected_of(std::uint32_t old_ranks) const {
+  std::vector<double> all;
+  for (std::uint32_t rank = 0; rank < old_ranks; ++rank) {
+    const auto one = expected_on(rank);
+    all.insert(all.end(), one.begin(), one.end());
+  }
+  const Share mine = share_of(all.size());
+  const auto first = all.begin() + static_cast<std::ptrdiff_t>(mine.first);
+  return {first, first + static_cast<std::ptrdiff_t>(mine.count)};
+}
 
 void Application::toggle_more() {
   has_more_ = !has_more_;
   if (has_more_) {
-    session_.protect("more", more_);
+    if (life_.elastic)
+      session_.protect("more", more_, same);
+    else
+      session_.protect("more", more_);
   } else {
     session_.unprotect("more");
   }
@@ -137,14 +195,20 @@ std::optional<Exception> Application::try_restore(const char* region, Restored& 
       stamp_ = static_cast<std::uint64_t>(state_.front() / 1e6);
       elements_ = state_.size() - session_.rank();
     }
-    seen = {!report.restored, report.version, stamp_};
+    seen = {!report.restored, report.version, stamp_, report.restored && report.old_ranks != session_.size()};
+    old_ranks_ = report.old_ranks;
   });
 }
 
 void Application::look_at(const Restored& seen, std::uint64_t stamp_before) {
   if (seen.fresh && stamp_ != stamp_before) notes_.is_wrong("a fresh start changed the state");
-  if (!seen.fresh && state_ != expected())
+  if (seen.fresh) return;
+  // As many ranks exchange elements if they have other parts of the array.
+  const bool own = !seen.of_other_ranks && state_ == expected();
+  const bool cut = life_.elastic && !own && state_ == expected_of(old_ranks_);
+  if ((!own && !cut) || grid_ != expected_grid())
     notes_.is_wrong(fmt::format("rank {}: version {} came back with other bytes", session_.rank(), seen.version));
+  state_ = expected();
 }
 
 void Application::leave_out_a_snapshot() {

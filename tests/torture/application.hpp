@@ -41,6 +41,15 @@ class Application {
   void compute();
   void fill();
   [[nodiscard]] std::vector<double> expected() const;
+  [[nodiscard]] std::vector<double> expected_on(std::uint32_t rank) const;
+  [[nodiscard]] std::vector<double> expected_of(std::uint32_t old_ranks) const;
+  [[nodiscard]] std::vector<double> expected_grid() const;
+  struct Share {
+    std::uint64_t first = 0;
+    std::uint64_t count = 0;
+  };
+  [[nodiscard]] Share share_of(std::uint64_t all) const;
+  void protect_with_kinds();
   void toggle_more();
   void unprotect_unknown();
   void snapshot(std::optional<LevelId> level);
@@ -69,6 +78,7 @@ class Application {
   }
 
   static constexpr std::uint64_t kElements = 20;
+  static constexpr std::uint64_t kGrid = 32;  // rows and columns; not fewer than there are ranks
 
   SessionBase& session_;
   Ways ways_;
@@ -78,6 +88,8 @@ class Application {
   Notes& notes_;
 
   std::vector<double> state_;
+  std::vector<double> grid_;  // of elastic lives: this rank's part of an array of all ranks
+  std::uint32_t old_ranks_ = 0;
   std::uint64_t stamp_ = 0;
   std::uint64_t elements_ = kElements;
   std::vector<int> more_ = std::vector<int>(7);

@@ -86,8 +86,9 @@ void Model::begin_life(Circumstances circumstances) {
   });
   hurt_now_.clear();
   robbed_now_.clear();
+  state_ = State::own;
   for (Promise& promise : promises_) {
-    promise.of_this_life = false;
+    promise.of_this_life = promise.is_of_other_ranks = false;
     promise.keep = std::min(promise.keep, promise.level == kGlobal ? now_.keep_global : now_.keep_local);
   }
 }
@@ -95,7 +96,9 @@ void Model::begin_life(Circumstances circumstances) {
 void Model::tries(std::uint64_t stamp) {
   tried_.insert(stamp);
   must_be_fresh_ = false;
+  if (state_ == State::of_other_ranks) state_ = State::tried_since;
   for (Promise& promise : promises_) {
+    if (promise.is_of_other_ranks) replace(promise);
     promise.newer.insert(stamp);
     promise.may_be_retired |= promise.newer.size() >= promise.keep;
     if (!now_.anew || promise.of_this_life) continue;
@@ -122,6 +125,7 @@ void Model::is_safe(std::uint32_t level, std::uint32_t version) {
   if (version == 0) return;
   safe_.insert(version);
   const bool now = taken_now_.contains(version);
+  if (now) state_ = State::own;
   if (now) taken_[version].back().safe = true;
   // A chain that began anew has a snapshot now, and the old one is over.
   if (now_.anew && now) std::erase_if(promises_, [](const Promise& old) { return !old.of_this_life; });
@@ -187,10 +191,19 @@ void Model::move(Promise& promise) const {
   if (promise.level != kGlobal) promise.hosts.insert(now_.hosts.begin(), now_.hosts.end());
 }
 
+// A snapshot of other ranks is replaced by one that survives what today's nodes can.
+void Model::replace(Promise& promise) const {
+  promise.is_of_other_ranks = false;
+  if (promise.level == kGlobal) return;
+  promise.survives = std::min(promise.survives, promise.level == 2 ? now_.copies : now_.parity);
+  promise.hosts.insert(now_.hosts.begin(), now_.hosts.end());
+}
+
 void Model::give_up_what_is_newer_than(const Restored& seen) {
   std::erase_if(promises_, [&](const Promise& promise) { return promise.version > seen.version; });
   for (Promise& promise : promises_) {
-    move(promise);
+    promise.is_of_other_ranks = seen.of_other_ranks;
+    if (!seen.of_other_ranks) move(promise);
     if (promise.version == seen.version) promise.may_be_over = false;
     promise.newer.erase(promise.newer.upper_bound(seen.stamp), promise.newer.end());
   }
@@ -280,6 +293,7 @@ std::string Model::judge(const std::vector<Restored>& seen, const std::string& e
     const std::string wrong = seen[0].fresh ? judge_fresh() : judge_restored(seen[0]);
     if (!wrong.empty()) return wrong;
     give_up_what_is_newer_than(seen[0]);
+    state_ = seen[0].of_other_ranks ? State::of_other_ranks : State::own;
     may_be_fresh_ |= seen[0].fresh;
     must_be_fresh_ &= seen[0].fresh;
   }

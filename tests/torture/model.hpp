@@ -27,6 +27,7 @@ struct Restored {
   bool fresh = true;
   std::uint32_t version = 0;
   std::uint64_t stamp = 0;  // of the state that came back
+  bool of_other_ranks = false;
 };
 
 // What a life is about.
@@ -76,6 +77,10 @@ class Model {
 
   // The newest version that must come back; 0: none.
   [[nodiscard]] std::uint32_t promised() const;
+  // Whether the job's state is a snapshot of another number of ranks, and no other was tried since: a finalize keeps
+  // it, and does not end the chain. And whether that may still be so.
+  [[nodiscard]] bool keeps_the_old() const { return state_ == State::of_other_ranks; }
+  [[nodiscard]] bool may_keep_the_old() const { return state_ != State::own; }
   // Whether this life has taken this version, and was told that it is safe.
   [[nodiscard]] bool is_of_this_life(std::uint32_t version) const;
 
@@ -103,6 +108,7 @@ class Model {
     bool may_be_retired = false;
     bool may_be_over = false;             // a chain began anew since then, and has tried a snapshot
     bool may_be_in_global_alone = false;  // and in no node store any more
+    bool is_of_other_ranks = false;       // it is the state of this life, and stays as it is until another is tried
   };
   // In this life: the store of a host, or the global one, lost a version; and the newest state that was tried by then.
   struct Robbery {
@@ -119,6 +125,7 @@ class Model {
   [[nodiscard]] std::uint64_t stamp_of(std::uint32_t version) const;
   [[nodiscard]] bool may_be(const std::vector<Taken>& takings, std::uint64_t stamp) const;
   void move(Promise& promise) const;
+  void replace(Promise& promise) const;
   void give_up_what_is_newer_than(const Restored& seen);
   [[nodiscard]] std::string judge_fresh() const;
   [[nodiscard]] std::string judge_restored(const Restored& seen) const;
@@ -134,6 +141,8 @@ class Model {
   // Of this life: the newest state that was tried when a host's store was hurt, or the global one.
   std::map<std::optional<std::uint32_t>, std::uint64_t> hurt_now_;
   std::vector<Robbery> robbed_now_;
+  // Of this life: a snapshot of as many ranks; one of others; or others', and the next was tried, which is not safe.
+  enum class State { own, of_other_ranks, tried_since } state_ = State::own;
   bool may_be_fresh_ = true;
   bool must_be_fresh_ = false;
   bool global_was_lost_ = false;

@@ -147,5 +147,45 @@ TEST(Model, allows_a_fresh_start_after_a_finalize_whose_end_is_recorded) {
   EXPECT_EQ(judge_fresh(model), "");
 }
 
+// A life of other ranks, which keeps nothing on other hosts.
+Circumstances without_copies() {
+  Circumstances other = life(1);
+  other.hosts = {0, 1, 2};
+  other.copies = 0;
+  return other;
+}
+
+TEST(Model, wants_a_version_of_other_ranks_wherever_it_was_until_another_is_tried) {
+  Model model;
+  model.begin_life(life(1));
+  take(model, 4);
+  model.is_safe(kPartner, 4);
+  model.begin_life(without_copies());
+  EXPECT_EQ(model.judge({Restored{false, 4, 4, true}}, ""), "");
+  EXPECT_TRUE(model.keeps_the_old());
+  model.host_is_hurt(1);
+  model.begin_life(life(1));
+  EXPECT_EQ(model.promised(), 4U) << "its copies survive the loss of a host";
+  EXPECT_NE(model.judge({Restored{}}, ""), "");
+}
+
+TEST(Model, wants_of_a_version_of_other_ranks_no_more_than_the_next_survives_once_that_is_tried) {
+  Model model;
+  model.begin_life(life(1));
+  take(model, 4);
+  model.is_safe(kPartner, 4);
+  model.begin_life(without_copies());
+  EXPECT_EQ(model.judge({Restored{false, 4, 4, true}}, ""), "");
+  take(model, 5);
+  EXPECT_FALSE(model.keeps_the_old());
+  EXPECT_TRUE(model.may_keep_the_old());
+  EXPECT_EQ(model.promised(), 4U);
+  model.is_safe(kLocal, 5);
+  EXPECT_FALSE(model.may_keep_the_old());
+  model.host_is_hurt(2);
+  model.begin_life(life(1));
+  EXPECT_EQ(model.promised(), 0U);
+}
+
 }  // namespace
 }  // namespace cairn::torture

@@ -110,7 +110,13 @@ class Player {
     const bool not_ended = one_dropped || (nothing_failed && (well == 0 || ledger->endings(Ending::of_nothing) > 0));
     if (not_ended) return;
     // A life of no snapshots that began anew has nothing to end, but an old chain, or not.
-    const bool for_certain = well == ledger->ranks() && nothing_failed && !circumstances_.anew;
+    const bool for_certain =
+        well == ledger->ranks() && nothing_failed && !circumstances_.anew && !model_.may_keep_the_old();
+    if (model_.keeps_the_old()) {
+      if (has_recorded_an_end())
+        wrong_ = "the chain has ended, and its snapshot of another number of ranks was not replaced";
+      return;
+    }
     if (!has_recorded_an_end()) {
       if (for_certain) wrong_ = "finalize() went well, and no record says that the chain has ended";
       return model_.ends_badly();
@@ -159,8 +165,9 @@ class Player {
       }
       const auto is_begun = [&](const std::string& dir) { return !image.contains(dir + "/manifest.json"); };
       const auto begun = std::ranges::find_if(snapshots, is_begun);
-      // Where the program asked for nothing, and took no snapshot that was due, there was nothing to end.
-      const bool ended = life.finishes && life.start != Life::Start::unasked;
+      // Where the program asked for nothing, and took no snapshot that was due, there was nothing to end. The chain of
+      // a snapshot of other ranks, which nothing has replaced, is kept.
+      const bool ended = life.finishes && life.start != Life::Start::unasked && !model_.may_keep_the_old();
       if (ended && place && begun != snapshots.end())
         return fmt::format("{}, which was never completed, was left on host {}", *begun, *place);
       const std::uint32_t most =

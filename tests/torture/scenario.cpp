@@ -112,10 +112,10 @@ std::string text(const Outside& outside) {
 std::string text(const Life& life) {
   std::string settings = life.settings;
   std::ranges::replace(settings, '\n', ';');
-  return fmt::format("{}{}{}{}{}{} on nodes of {} (hosts {}) ... {}; {}", life.strangers ? "another program: " : "",
-                     text(life.start), life.survivors ? ", with survivors" : "", life.told ? ", told" : "",
-                     life.keyed ? ", with a key" : "", text(life.outside), fmt::join(life.nodes, ","),
-                     fmt::join(life.hosts, ","), text(life.end, life.odd_rank), settings);
+  return fmt::format("{}{}{}{}{}{}{} on nodes of {} (hosts {}) ... {}; {}", life.strangers ? "another program: " : "",
+                     life.by_columns ? "by columns: " : "", text(life.start), life.survivors ? ", with survivors" : "",
+                     life.told ? ", told" : "", life.keyed ? ", with a key" : "", text(life.outside),
+                     fmt::join(life.nodes, ","), fmt::join(life.hosts, ","), text(life.end, life.odd_rank), settings);
 }
 
 // A life in parts, each of which may be left out, and the life itself, which is the last of its items.

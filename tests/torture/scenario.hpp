@@ -108,11 +108,13 @@ struct Life {
   std::uint32_t parity = 1;
   std::uint32_t keep_local = 1;
   std::uint32_t keep_global = 1;
-  bool keyed = false;      // the job's files are sealed with a key
-  bool finishes = true;    // [restart] at_end
-  bool survivors = false;  // processes of hosts that lost nothing are those of the life before
-  bool told = false;       // of nodes whose stores were lost
-  bool strangers = false;  // another number of application ranks
+  bool keyed = false;       // the job's files are sealed with a key
+  bool finishes = true;     // [restart] at_end
+  bool survivors = false;   // processes of hosts that lost nothing are those of the life before
+  bool told = false;        // of nodes whose stores were lost
+  bool strangers = false;   // another number of application ranks, which are refused
+  bool elastic = false;     // its program says what its regions are, so that any number of ranks may restore them
+  bool by_columns = false;  // its ranks have columns of the array, and not rows
   // [restart] mode, or a program that does not call restore().
   enum class Start { automatic, fresh, required, unasked } start = Start::automatic;
   std::vector<Mishap> before;
@@ -133,6 +135,8 @@ struct Scenario {
 };
 
 [[nodiscard]] Scenario draw(std::uint64_t seed);
+// The same with other numbers of ranks in some lives, and other parts of the array. Not for processes.
+[[nodiscard]] Scenario with_other_ranks(Scenario scenario);
 // The same with more that fails, as processes can be killed again and again, and how they are started.
 [[nodiscard]] Scenario draw_outside(std::uint64_t seed, Mpi mpi);
 // Whether it makes a file one that a job may not judge: it starts nothing, and leaves it as it is.

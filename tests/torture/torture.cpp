@@ -44,7 +44,7 @@ struct Stage {
 
   [[nodiscard]] bool of_processes() const { return !programs.mpirun.empty(); }
   [[nodiscard]] Scenario draw(std::uint64_t seed) const {
-    return of_processes() ? draw_outside(seed, programs.mpi) : torture::draw(seed);
+    return of_processes() ? draw_outside(seed, programs.mpi) : with_other_ranks(torture::draw(seed));
   }
   [[nodiscard]] std::string play(const Scenario& scenario, const Items& left_out) const {
     try {

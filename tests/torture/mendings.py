@@ -391,12 +391,12 @@ MENDINGS = [
         Edit("lib/engine/restore_desk.cpp",
              "  if (status && plan_ && plan_->of_other_ranks) {",
              "  if (status && plan_ && plan_->of_other_ranks && head_.ranks.empty()) {"),
-    ], seen_by="Elastic.restores_what_lost_nodes_had_from_their_partners_and_by_decoding"),
+    ]),
     Mending("a life that goes on from another number of ranks does not record it", [
         Edit("lib/engine/restore_adopt.cpp",
              "is_of_this_life ? Status{} : life_.record_parent(",
              "is_of_this_life || plan.of_other_ranks ? Status{} : life_.record_parent("),
-    ], seen_by="Elastic.goes_back_to_the_old_snapshot_if_the_new_one_is_lost_with_a_node"),
+    ]),
     Mending("what was brought for another number of ranks stays in node stores", [
         Edit("lib/engine/restore_desk.cpp",
              "std::exchange(catalog_.retrieval->brings_aside, false)) remove_brought(head_.node);",
@@ -411,7 +411,7 @@ MENDINGS = [
         Edit("lib/engine/ending.cpp",
              "  if (const auto& old = catalog_.of_other_ranks) {",
              "  if (const auto& old = catalog_.of_other_ranks; old && words[kLeft] != 0) {"),
-    ], seen_by="Elastic.keeps_the_old_snapshot_if_the_job_ends_before_the_next"),
+    ]),
     Mending("shards stay on heads without ranks, where nobody reads them", [
         Edit("lib/recover/plan.cpp",
              "return head.value < ranks_.size() && ranks_[head.value] > 0; }",

@@ -301,8 +301,7 @@ Step RestartLoop::after(const LifeEnd& end) {
   ++restarts_;
   const auto lost = end.lost_hosts.empty() ? "" : fmt::format("; lost: {}", fmt::join(end.lost_hosts, ", "));
   const auto back = end.back_hosts.empty() ? "" : fmt::format("; back: {}", fmt::join(end.back_hosts, ", "));
-  return {fmt::format("{}{}{}{}{}; restart {}: {}", how, lost, back,
-                      sick_text(end.sick_hosts, hosts_in_use(), left),
+  return {fmt::format("{}{}{}{}{}; restart {}: {}", how, lost, back, sick_text(end.sick_hosts, hosts_in_use(), left),
                       fresh ? "; the job starts fresh (--fresh-if-unrecoverable)" : "", restarts_, placement_.text()),
           Life{placement_, std::move(failures), goes_on_ && !fresh, fresh}, kFinished};
 }

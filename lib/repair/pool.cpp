@@ -410,8 +410,9 @@ void Pool::log_why_all_roll_back(const Proposal& proposal) const {
               proposal.lost_in_catch_ups->value);
   } else if (!proposal.all_stay && proposal.best_reason == Reason::none &&
              config_.recovery.rollback == Config::Recovery::Rollback::lost) {
-    log_.info("all ranks roll back: {} {} had not joined the repaired job when a process died",
-              proposal.cannot_stay.size() == 1 ? "rank" : "ranks", fmt::join(proposal.cannot_stay, ", "));
+    const bool one = proposal.cannot_stay.size() == 1;
+    log_.info("all ranks roll back: {} {} cannot continue where {}", one ? "rank" : "ranks",
+              fmt::join(proposal.cannot_stay, ", "), one ? "it is" : "they are");
   }
 }
 

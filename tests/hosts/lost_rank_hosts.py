@@ -51,6 +51,8 @@ class HostsJob(lost_job.LostJob):
 
 
 class LostOnHosts(lost.Lost):
+    RANKS = RANKS
+
     def __init__(self, arguments, directory, hosts):
         super().__init__(arguments, directory)
         self.hosts = hosts

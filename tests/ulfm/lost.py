@@ -32,6 +32,8 @@ from lost_job import hold, kill
 from scenarios import everyone_on
 
 class Lost:
+    RANKS = 4  # of each job
+
     def __init__(self, arguments, directory):
         self.arguments = arguments
         self.directory = directory
@@ -125,9 +127,10 @@ class Lost:
         _, lives = self.reference(name)
         calls = lives[rank, 0]
         before = lost.Count()
-        # After the first step all have restored; the last ones are not yet at the end of the program.
+        # Where only neighbours exchange, each step shows that ranks have restored that are one farther away. In the last
+        # ones, ranks may be at the end of the program.
         snapshots = [place for place, call in enumerate(calls) if call == lost.SNAPSHOT]
-        loop = range(snapshots[0], snapshots[-4])
+        loop = range(snapshots[self.RANKS - 1], snapshots[-4])
         count = len(calls) if self.arguments.all else self.arguments.kills
         for place in chosen(len(calls), count, f"{self.arguments.draw} {name} {rank}" if self.arguments.draw else None):
             strikes = [kill(rank, place + 1)]

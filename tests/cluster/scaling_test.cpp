@@ -40,12 +40,14 @@ TEST(Scaling, a_head_sends_receives_and_reduces_the_same_however_many_there_are)
 TEST(Scaling, a_restore_asks_the_same_of_an_application_rank_however_many_there_are) {
   const Traffic few = count_restore({8, 2}, 1).rank;
   EXPECT_EQ(few.messages, 2U) << "the request and the result";
-  EXPECT_EQ(few.collectives, 0U);
+  EXPECT_EQ(few.collectives, 1U) << "whether any rank has other parts of arrays than in the snapshot";
   for (const JobShape& shape : {JobShape{8, 8}, {32, 2}}) {
     const Traffic rank = count_restore(shape, 1).rank;
     EXPECT_EQ(rank.messages, few.messages);
     EXPECT_EQ(rank.received, few.received);
-    EXPECT_EQ(rank.collectives, 0U);
+    EXPECT_EQ(rank.collectives, few.collectives);
+    EXPECT_EQ(rank.collective_bytes, few.collective_bytes);
+    EXPECT_EQ(rank.gathered_bytes, 0U);
   }
 }
 

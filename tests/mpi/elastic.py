@@ -100,18 +100,37 @@ class Chain:
             self.fail("it has not continued", ended.stdout)
         return ended.stdout
 
-    def lose_a_node(self):
-        """If the others still have a snapshot: a copy on its way to other nodes may not be there yet."""
-        gone = draw.choice(sorted((self.work / "local").glob("node*")))
+    def stores(self):
+        return sorted((self.work / "local").glob("node*"))
+
+    def can_do_without(self, stores):
+        """Whether the others still have a snapshot: a copy on its way to other nodes may not be there yet."""
         aside = self.work / "aside"
-        gone.rename(aside)
+        aside.mkdir()
+        for store in stores:
+            store.rename(aside / store.name)
         listed = subprocess.run([str(ckpt_tool), "list", "--json", "--config", str(self.config)], stdout=subprocess.PIPE,
-                                check=True)  # fmt: skip
-        if any(snapshot["recoverable"] for snapshot in json.loads(listed.stdout)["snapshots"]):
-            shutil.rmtree(aside)
+                                check=False)  # fmt: skip
+        for store in stores:
+            (aside / store.name).rename(store)
+        aside.rmdir()
+        # It fails where no store is left.
+        return listed.returncode == 0 and any(one["recoverable"] for one in json.loads(listed.stdout)["snapshots"])
+
+    def lose_a_node(self):
+        gone = draw.choice(self.stores())
+        if self.can_do_without([gone]):
+            shutil.rmtree(gone)
             self.story.append(f"{gone.name} is lost")
-        else:
-            aside.rename(gone)
+
+    def next_shape(self):
+        """On fewer nodes, the stores of the others are not seen."""
+        while True:
+            shape = Shape()
+            nodes = shape.ranks // shape.per_node
+            unseen = [store for store in self.stores() if int(store.name.removeprefix("node")) >= nodes]
+            if not unseen or self.can_do_without(unseen):
+                return shape
 
     def result(self, output):
         if program.name == "wave":
@@ -138,12 +157,12 @@ def main():
         with tempfile.TemporaryDirectory(prefix="cairn-elastic-") as directory:
             chain = Chain(Path(directory))
             for _ in range(lives):
-                shape = Shape()
+                shape = chain.next_shape()
                 call = before + draw.randint(3 * in_step, STEPS // (lives + 1) * in_step)
                 chain.run(shape, (draw.randrange(shape.ranks), call))
                 if draw.random() < 0.5:
                     chain.lose_a_node()
-            output = chain.run(Shape())
+            output = chain.run(chain.next_shape())
             if chain.result(output) != expected:
                 chain.fail("the result differs", output)
             print(f"{program.name}: the same result: {'; '.join(chain.story)}", flush=True)

@@ -137,14 +137,21 @@ class Blame {
     return found;
   }
 
+  // Ranks that make other calls than most, and may wait themselves: those of a need.
+  Finding finding_of_deviants(std::size_t index) const {
+    const std::vector<std::uint32_t>& ranks = waits_.graph.needs[index].ranks;
+    Finding found = finding(ranks, stuck_, Certainty::certain);
+    std::erase_if(found.waiting, [&](Rank rank) { return std::ranges::count(ranks, rank.value) > 0; });
+    found.need = index;
+    return found;
+  }
+
   void blame_mismatches() {
     for (const std::size_t index : waits_.mismatches) {
       const Need& need = waits_.graph.needs[index];
-      Finding found = finding(need.ranks, stuck_, Certainty::certain);
-      std::erase_if(found.waiting, [&](Rank rank) { return std::ranges::count(need.ranks, rank.value) > 0; });
+      Finding found = finding_of_deviants(index);
       found.cause = Cause::collective_mismatch;
       found.call = need.theirs;
-      found.need = index;
       blamed_.insert(blamed_.end(), need.ranks.begin(), need.ranks.end());
       if (!found.waiting.empty()) judged_.findings.push_back(std::move(found));
     }
@@ -156,12 +163,10 @@ class Blame {
       const Need& need = waits_.graph.needs[index];
       if (need.reason != Reason::collective_not_begun || !is_cairn(need.call)) continue;
       if (!std::ranges::all_of(need.ranks, [&](std::uint32_t rank) { return has_left_out(rank, need.call); })) continue;
-      Finding found = finding(need.ranks, stuck_, Certainty::certain);
-      std::erase_if(found.waiting, [&](Rank rank) { return std::ranges::count(need.ranks, rank.value) > 0; });
+      Finding found = finding_of_deviants(index);
       if (found.waiting.empty()) continue;
       found.cause = Cause::left_out;
       found.call = need.call;
-      found.need = index;
       for (const std::uint32_t rank : need.ranks) left_out_[rank] = true;
       judged_.findings.push_back(std::move(found));
     }

@@ -104,12 +104,69 @@ void slow_driver(const World& world) {
   MPI_Bcast(&command, 1, MPI_INT, 0, world.comm);
 }
 
+// Rank 0 asks again and again whether a worker has a result, and the last one takes long.
+void polling_master(const World& world) {
+  double result = 0;
+  if (world.rank != 0) {
+    if (world.rank + 1 == world.size) result = work();
+    MPI_Send(&result, 1, MPI_DOUBLE, 0, 4, world.comm);
+    MPI_Recv(&result, 1, MPI_DOUBLE, 0, 5, world.comm, MPI_STATUS_IGNORE);
+    return;
+  }
+  for (int results = 0; results + 1 < world.size;) {
+    int found = 0;
+    MPI_Iprobe(MPI_ANY_SOURCE, 4, world.comm, &found, MPI_STATUS_IGNORE);
+    if (found == 0) continue;
+    MPI_Recv(&result, 1, MPI_DOUBLE, MPI_ANY_SOURCE, 4, world.comm, MPI_STATUS_IGNORE);
+    ++results;
+  }
+  for (int worker = 1; worker < world.size; ++worker) MPI_Send(&result, 1, MPI_DOUBLE, worker, 5, world.comm);
+}
+
+// Rank 0 has another program look at its results.
+void other_program(const World& world) {
+  const std::string waits = "while [ ! -e '" + (directory / "go").string() + "' ]; do sleep 0.1; done";
+  if (world.rank == 0 && std::system(waits.c_str()) != 0) MPI_Abort(world.comm, 1);
+  MPI_Barrier(world.comm);
+}
+
+// Each rank has its part, and none waits for another before the end.
+void independent_parts(const World& world) {
+  work();
+  MPI_Barrier(world.comm);
+}
+
+// A step has a fixed length in time, and most of it is a pause.
+void real_time(const World& world) {
+  for (int goes_on = 1; goes_on != 0;) {
+    ::usleep(200000);
+    goes_on = world.rank == 0 && more_to_do() ? 1 : 0;
+    MPI_Bcast(&goes_on, 1, MPI_INT, 0, world.comm);
+  }
+}
+
+// Two ranks exchange messages, and the others have nothing to do until these are done.
+void two_of_many(const World& world) {
+  constexpr int kMore = 6;
+  for (int goes_on = 1; world.rank < 2 && goes_on != 0;) {
+    if (world.rank == 0) goes_on = more_to_do() ? 1 : 0;
+    if (world.rank == 0) MPI_Send(&goes_on, 1, MPI_INT, 1, kMore, world.comm);
+    if (world.rank == 1) MPI_Recv(&goes_on, 1, MPI_INT, 0, kMore, world.comm, MPI_STATUS_IGNORE);
+  }
+  MPI_Barrier(world.comm);
+}
+
 const std::map<std::string, void (*)(const World&)> kPrograms{{"uneven_domain", uneven_domain},
                                                               {"rank_0_writes_a_file", rank_0_writes_a_file},
                                                               {"rank_0_reads_a_mesh", rank_0_reads_a_mesh},
                                                               {"last_item", last_item},
                                                               {"component_of_one_rank", component_of_one_rank},
-                                                              {"slow_driver", slow_driver}};
+                                                              {"slow_driver", slow_driver},
+                                                              {"polling_master", polling_master},
+                                                              {"other_program", other_program},
+                                                              {"independent_parts", independent_parts},
+                                                              {"real_time", real_time},
+                                                              {"two_of_many", two_of_many}};
 
 }  // namespace
 

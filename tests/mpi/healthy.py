@@ -1,24 +1,28 @@
 #!/usr/bin/env python3
 """Healthy programs in which one rank works for long are never said to hang, or to be sick.
 
-    healthy.py PROGRAM CKPT_TOOL MPIEXEC [KIND ...]
+    healthy.py PROGRAM CKPT_TOOL MPIEXEC [--hold SECONDS] [KIND ...]
 
 PROGRAM is that of healthy.cpp. Each works on until it is told to go on, and only once the tool has seen the others
-wait: nothing depends on how fast the machine is. KIND: only these.
+wait: nothing depends on how fast the machine is. KIND: only these. --hold: each works for so long at least, and is
+looked at all the time.
 """
 
+import argparse
 import json
 import os
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import health
 
-# By kind of program: the rank that works.
+# By kind of program: the rank that works, or one of these ranks; None: none works for so long that the tool has to name it.
 WORKS = {"uneven_domain": 3, "rank_0_writes_a_file": 0, "rank_0_reads_a_mesh": 0, "last_item": (1, 2, 3),
-         "component_of_one_rank": 3, "slow_driver": 0}  # fmt: skip
+         "component_of_one_rank": 3, "slow_driver": 0, "polling_master": (0, 3), "other_program": 0,
+         "independent_parts": None, "real_time": None, "two_of_many": None}  # fmt: skip
 
 
 class Job(health.Job):
@@ -42,12 +46,14 @@ class Job(health.Job):
 
 def waits_for(said, works):
     """Whether the others wait for the rank that works."""
+    if works is None:
+        return True
     works = works if isinstance(works, tuple) else (works,)
     return said["verdict"] == "waits" and any(finding["ranks"] in [[rank] for rank in works]
                                               for finding in said["findings"])  # fmt: skip
 
 
-def play(programs, kind):
+def play(programs, kind, hold_s=0):
     """Nothing is suspected, though others have waited for longer than a hang may take."""
     with Job(programs, kind, "10min") as job:
         job.start()
@@ -58,9 +64,14 @@ def play(programs, kind):
                 raise AssertionError(f"{kind}: exit code {code}, {said['summary']}")
             return said and waits_for(said, WORKS[kind])
 
-        job.until(waits, "nobody waits")
-        if said := job.verdicts():
-            raise AssertionError(f"{kind}: {said}")
+        end = time.monotonic() + hold_s
+        while True:
+            job.until(waits, "nobody waits")
+            if said := job.verdicts():
+                raise AssertionError(f"{kind}: {said}")
+            if time.monotonic() >= end:
+                break
+            time.sleep(1)
         job.go_on()
         for word in ("stuck", "hang"):
             if word in job.output.read_text():
@@ -79,15 +90,20 @@ def suspect(programs, kind):
 
 
 def main():
-    programs = sys.argv[1:4]
+    parser = argparse.ArgumentParser()
+    parser.add_argument("programs", nargs=3)
+    parser.add_argument("kinds", nargs="*", choices=[[], *WORKS], metavar="KIND")
+    parser.add_argument("--hold", type=float, default=0)
+    given = parser.parse_intermixed_args()
     os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_mpi_yield_when_idle="1")
-    plays = [(play, kind) for kind in WORKS] + [(suspect, "uneven_domain"), (suspect, "slow_driver")]
+    plays = [(partial(play, hold_s=given.hold), kind) for kind in WORKS]
+    plays += [(suspect, "uneven_domain"), (suspect, "slow_driver")]
     for how, kind in plays:
-        if len(sys.argv) > 4 and kind not in sys.argv[4:]:
+        if given.kinds and kind not in given.kinds:
             continue
         start = time.monotonic()
-        how(programs, kind)
-        print(f"{how.__name__} {kind}: as it should be, {time.monotonic() - start:.1f} s", flush=True)
+        how(given.programs, kind)
+        print(f"{getattr(how, 'func', how).__name__} {kind}: as it should be, {time.monotonic() - start:.1f} s", flush=True)
 
 
 if __name__ == "__main__":

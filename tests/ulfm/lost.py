@@ -212,7 +212,7 @@ class Scenarios(Lost):
         """A replacement waits in a barrier to which nobody comes. By then it may have asked the others, or may not."""
         for name, place in self.places("barrier"):
             for wait_s in (0.5, 2.0, 2.1):
-                found = self.play(name, [kill(1, place)], lambda job, wait_s=wait_s: kill_after_replacement(job, 2, wait_s))
+                found = self.play(name, [hold(1, place)], lambda job, wait_s=wait_s: kill_after_replacement(job, 2, wait_s))
                 if self.arguments.rollback == "lost" and found.rolled_back == 0:
                     raise jobs.Failed(f"{name}: {found.kind()}, and nobody came to the barrier")
 
@@ -379,6 +379,11 @@ class Scenarios(Lost):
 
 
 def kill_after_replacement(job, rank, wait_s):
+    """Kills rank 1 where it is held, once there is a snapshot, and then this one. Without a snapshot a replacement gets
+    the messages of the barrier."""
+    job.wait_for_hold(1)
+    job.wait_for("a snapshot", lambda: list(job.directory.glob("local/job/v*/manifest.json")))
+    os.kill(job.process_of(1), signal.SIGKILL)
     job.wait_for("a replacement of rank 1", lambda: (1, 1) in job.lives())
     time.sleep(wait_s)
     os.kill(job.process_of(rank), signal.SIGKILL)

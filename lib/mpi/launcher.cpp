@@ -51,6 +51,7 @@ Buffer encode(const Launcher& launcher) {
   out.put(launcher.by_a_rank);
   out.put(launcher.goes_on);
   out.put_text(launcher.ended);
+  out.put_text(launcher.rehearsal);
   return out.take();
 }
 
@@ -106,7 +107,8 @@ Result<Launcher> Launcher::from_environment() {
                     .world = std::move(*world),
                     .by_a_rank = is_by_a_rank(*started),
                     .goes_on = variable(kGoesOnVariable) == "1",
-                    .ended = variable(kEndedVariable)};
+                    .ended = variable(kEndedVariable),
+                    .rehearsal = variable(kRehearsalVariable)};
   if (!launcher.by_a_rank) return launcher;
   launcher.failures = {};
   launcher.started.reset();
@@ -141,6 +143,7 @@ Result<Launcher> Launcher::share(Comm& world, const FailureTopology& told) {
   launcher.by_a_rank = in.get<bool>();
   launcher.goes_on = in.get<bool>();
   launcher.ended = in.get_text();
+  launcher.rehearsal = in.get_text();
   if (!in.good()) return fail_internal(Code::communication, "the message from world rank 0 about ckpt-run is damaged");
   return launcher;
 }

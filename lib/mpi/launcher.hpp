@@ -24,7 +24,8 @@ struct Launcher {
   // Then `started` and `failures`, which are of ckpt-run's own processes, are empty.
   bool by_a_rank = false;
   bool goes_on = false;
-  std::string ended;  // names of sessions that have finished in an earlier life
+  std::string ended;      // names of sessions that have finished in an earlier life
+  std::string rehearsal;  // a directory of planned deaths; empty: none are
 
   [[nodiscard]] bool has_ended(const Config& session) const;
   // As this process's environment says. MPI has begun. Local.

@@ -231,6 +231,7 @@ Environment Session::Mpi::environment_of(MpiComm& world, const Opening& opening,
           .by_a_rank = launcher.by_a_rank,
           .goes_on = launcher.goes_on,
           .has_ended = [launcher](const Config& config) { return launcher.has_ended(config); },
+          .rehearsal = launcher.rehearsal,
           .process = this_process().number,
           .world_mode = world_mode(launcher)};
 }

@@ -62,6 +62,8 @@ struct Environment {
   // Whether an earlier life of this run has finished this job. If another session of the run makes it start again, it
   // restores its last snapshot and does not start from the beginning. Empty: it has not.
   std::function<bool(const Config& config)> has_ended = {};
+  // A directory of deaths that ckpt-run has planned (session/rehearsal); empty: none are.
+  std::string rehearsal = {};
   // This one's number on its host; 0: not known.
   std::int32_t process = 0;
   // Makes the table of levels for each head.

@@ -40,6 +40,7 @@ inline constexpr const char* kNodeSizeVariable = "CKPT_RUN_NODE_SIZE";    // [to
 inline constexpr const char* kSparesVariable = "CKPT_RUN_SPARES";         // spare ranks: "2"
 inline constexpr const char* kRepairsVariable = "CKPT_RUN_REPAIRS";       // "1": [recovery] mode is not restart
 inline constexpr const char* kStopSignalVariable = "CKPT_RUN_STOP_SIGNAL";  // "SIGUSR1": [restart] stop_signal
+inline constexpr const char* kRehearsalVariable = "CKPT_RUN_REHEARSAL";     // a directory of planned deaths
 inline constexpr const char* kProcessVariable = "CKPT_RUN_PROCESS";  // "4711-980": set by a rank, for what it starts
 inline constexpr const char* kJobVariable = "CKPT_RUN_JOB";          // how ckpt-run finds its processes
 

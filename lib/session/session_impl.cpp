@@ -11,6 +11,7 @@
 #include "base/plain_text.hpp"
 #include "base/symptom.hpp"
 #include "format/shard.hpp"
+#include "session/rehearsal.hpp"
 #include "session/stop_signal.hpp"
 #include "store/names.hpp"
 
@@ -92,6 +93,7 @@ Status SessionImpl::begin_snapshot() {
 Result<std::optional<Version>> SessionImpl::snapshot(std::optional<LevelId> forced) {
   while (true) {
     const std::uint64_t made = application_.whole_calls();
+    die_if_planned(setting_.rehearsal, {made + 1, application_.rank});
     auto taken = snapshot_now(forced);
     if (!taken) {
       if (!stays_after(taken.error())) return taken;

@@ -138,6 +138,7 @@ class SessionImpl {
     Clock clock;
     LeaveMark leave_mark;      // on application rank 0; empty: no reports
     bool recoverable = false;  // the job repairs itself
+    std::string rehearsal;     // as Environment::rehearsal
   };
   SessionImpl(Setting setting, Application application, std::unique_ptr<Connection> connection);
 

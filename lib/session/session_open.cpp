@@ -34,7 +34,8 @@ Result<std::unique_ptr<SessionImpl>> SessionImpl::open(const Environment& enviro
                   .log = log,
                   .clock = environment.clock,
                   .leave_mark = (*connection)->rank().value == 0 ? environment.leave_mark : LeaveMark{},
-                  .recoverable = environment.repaired.has_value()};
+                  .recoverable = environment.repaired.has_value(),
+                  .rehearsal = environment.rehearsal};
   std::unique_ptr<SessionImpl> session(
       new SessionImpl(std::move(setting), std::move(application), std::move(*connection)));
   session->leave_mark(CompletionMark::Kind::opened);  // again, now that the life has a name

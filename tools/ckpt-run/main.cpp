@@ -17,6 +17,7 @@
 #include "options.hpp"
 #include "other_ranks.hpp"
 #include "process.hpp"
+#include "rehearsal.hpp"
 #include "remains.hpp"
 #include "restart_loop.hpp"
 #include "sick_hosts.hpp"
@@ -92,6 +93,18 @@ void announce(const cairn::Config& config, const Facts& facts, const Life& life)
   if (const auto other = snapshot_of_other_ranks(config, life.placement, is_here)) say(text_of(*other));
 }
 
+int play_rehearsal(const Options& options, const std::vector<std::string>& arguments, const cairn::Config& config,
+                   Signals& signals) {
+  const auto rehearsed = rehearse(options, arguments, config, signals, say);
+  if (signals.interrupted()) return kInterrupted;
+  if (!rehearsed) {
+    say(rehearsed.error().text());
+    return rehearsed.error().code == cairn::Code::invalid_argument ? kUnusable : kGaveUp;
+  }
+  say(text_of(*rehearsed, options.rehearsal->tolerance));
+  return rehearsed->has_same_result() ? kFinished : kGaveUp;
+}
+
 int run(int argc, char** argv) {
   const auto command_line = parse_command_line(argc, argv);
   if (!command_line.options) {
@@ -106,6 +119,7 @@ int run(int argc, char** argv) {
   if (!source) return unusable(source.error());
   const auto config = cairn::parse_config(*source);
   if (!config) return unusable(config.error());
+  if (options.rehearsal) return play_rehearsal(options, without_rehearsal(argc, argv), *config, signals);
   const auto facts = learn_facts(options);
   if (!facts) return unusable(facts.error());
   const auto mends = mends_itself(*config, *facts);

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <iterator>
 #include <memory>
+#include <random>
 #include <set>
 #include <sstream>
 #include <string_view>
@@ -22,7 +23,7 @@ constexpr const char* kAbout =
     "until it has finished.\n"
     "Exit codes:\n"
     "  0      the application has finished, or has stopped after SIGUSR1; or it does not use Cairn, and ended with 0\n"
-    "  1      ckpt-run gave up\n"
+    "  1      ckpt-run gave up, or a rehearsal has ended with another result\n"
     "  2      the arguments or the configuration are wrong, or the application could not be started at all\n"
     "  130    SIGINT, SIGTERM or SIGHUP ended the job\n"
     "  other  the application has finished, and the launcher then ended with this code: 137 if a process was killed\n"
@@ -35,7 +36,11 @@ constexpr const char* kExamples =
     "Examples:\n"
     "  ckpt-run -n 8 -- heat --size 768 --steps 20000 --config heat.ini --output plate.bin\n"
     "  ckpt-run -n 96 --hosts a,b,c --spare-hosts d -- ./simulate --config simulate.ini\n"
+    "  ckpt-run -n 8 --rehearse --config heat.ini -- ./simulate --steps 100\n"
     "  ckpt-run -n 8 --mpi-options \"--mca btl self,tcp\" --config heat.ini -- ./simulate";
+
+// Options of a rehearsal that have a value.
+constexpr std::string_view kValuesOfRehearsal[] = {"--kills", "--tolerance", "--seed"};
 
 // CLI11 does not know what follows the options.
 class Form final : public CLI::Formatter {
@@ -79,6 +84,13 @@ std::optional<Ranks> ranks_of(std::string_view text) {
 
 std::string check_ranks(std::string& text) {
   return ranks_of(text) ? "" : "\"" + text + "\" is neither a number from 1 to 16777216 nor MIN:MAX";
+}
+
+std::string check_tolerance(std::string& text) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool whole = error == std::errc() && end == text.data() + text.size();
+  return whole && number >= 0 && number <= 1 ? "" : "\"" + text + "\" is not a number from 0 to 1";
 }
 
 std::chrono::milliseconds time_of(const std::string& text) {
@@ -130,6 +142,20 @@ std::string config_among(const std::vector<std::string>& application) {
   return found.size() == 1 ? *found.begin() : std::string();
 }
 
+std::vector<std::string> without_rehearsal(int argc, const char* const* argv) {
+  const std::vector<std::string> all(argv + 1, argv + argc);
+  const auto split = std::ranges::find(all, "--");
+  std::vector<std::string> kept;
+  for (auto at = all.begin(); at < split; ++at) {
+    const auto name = at->substr(0, at->find('='));
+    const bool has_value = std::ranges::find(kValuesOfRehearsal, name) != std::end(kValuesOfRehearsal);
+    if (has_value && *at == name && at + 1 < split) ++at;
+    if (!has_value && name != "--rehearse") kept.push_back(*at);
+  }
+  kept.insert(kept.end(), split, all.end());
+  return kept;
+}
+
 CommandLine parse_command_line(int argc, const char* const* argv) {
   Options options;
   std::string ranks;
@@ -168,6 +194,28 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
       ->capture_default_str();
   app.add_flag("--fresh-if-unrecoverable", options.fresh_if_unrecoverable,
                "If no snapshot is recoverable, start the job fresh instead of giving up");
+  Rehearsal rehearsal;
+  rehearsal.seed = std::random_device{}() % 1'000'000;
+  bool rehearses = false;
+  auto* const rehearse =
+      app.add_flag("--rehearse", rehearses,
+                   "Run the program undisturbed, then again with failures, and compare the results.\n"
+                   "The snapshots of the job stay as they are");
+  app.add_option("--kills", rehearsal.kills,
+                 "Failures in a rehearsal: each kills a rank where a snapshot() call begins")
+      ->type_name("N")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000))
+      ->needs(rehearse);
+  app.add_option("--tolerance", rehearsal.tolerance,
+                 "Relative difference that floating-point numbers may have after a rehearsal")
+      ->type_name("X")
+      ->capture_default_str()
+      ->check(CLI::Validator(check_tolerance, ""))
+      ->needs(rehearse);
+  app.add_option("--seed", rehearsal.seed, "Draws the failures of a rehearsal. Default: another one each time")
+      ->type_name("N")
+      ->needs(rehearse);
   app.add_flag("--preload-tap", options.preload_tap,
                "Preload libcairn-tap in the ranks: for programs that do not link it. Default: for Python programs");
   app.add_option("--config", options.config, "The job's INI file. Default: the .ini file among its arguments")
@@ -209,6 +257,7 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   if (ranks.find(':') != std::string::npos) options.fewest = number.fewest;
   options.mpi_options = words_of(mpi_options);
   if (const auto mistake = mistake_in(options); !mistake.empty()) return {{}, "ckpt-run: " + mistake + "\n", kUnusable};
+  if (rehearses) options.rehearsal = rehearsal;
   options.agent = words_of(agent);
   options.agent_limit = time_of(agent_limit);
   options.start_limit = time_of(start_limit);

@@ -11,6 +11,13 @@
 
 namespace ckpt_run {
 
+// Of a rehearsal.
+struct Rehearsal {
+  std::uint32_t kills = 3;
+  double tolerance = 0;  // relative, of floating-point numbers
+  std::uint64_t seed = 0;
+};
+
 struct Options {
   std::uint32_t ranks = 0;                    // application ranks; heads and spares come on top
   std::optional<std::uint32_t> fewest = {};   // on hosts that are left, if some are lost; none: always `ranks`
@@ -30,6 +37,7 @@ struct Options {
   std::chrono::milliseconds grace{5'000};          // from SIGTERM to SIGKILL
   std::chrono::milliseconds linger{600'000};       // after the mark, in a job that mends itself
   std::vector<std::string> application = {};       // and its arguments
+  std::optional<Rehearsal> rehearsal = {};         // none: this is no rehearsal
 };
 
 struct CommandLine {
@@ -39,6 +47,9 @@ struct CommandLine {
 };
 
 [[nodiscard]] CommandLine parse_command_line(int argc, const char* const* argv);
+
+// The command line without the options of a rehearsal, and without the name of ckpt-run.
+[[nodiscard]] std::vector<std::string> without_rehearsal(int argc, const char* const* argv);
 
 // The INI file among the application's arguments, if there is exactly one: `--config heat.ini`, `-c=heat.ini` or bare.
 [[nodiscard]] std::string config_among(const std::vector<std::string>& application);

@@ -139,6 +139,8 @@ Result<pid_t> Supervisor::launch(const Life& life) {
   environment.merge(cairn::world_variables(world_of(config_, life.placement)));
   environment[cairn::kStopSignalVariable] = cairn::stop_signal_text(config_.restart.stop_signal);
   environment[cairn::kProcessVariable] = {};
+  const char* const rehearsal = std::getenv(cairn::kRehearsalVariable);
+  environment[cairn::kRehearsalVariable] = rehearsal == nullptr ? "" : rehearsal;
   environment.emplace(cairn::kGoesOnVariable, life.goes_on ? "1" : "");
   if (life.fresh) environment["CAIRN_RESTART_MODE"] = "fresh";
   environment[cairn::kEndedVariable] = fmt::format("{}", fmt::join(ended_, ","));

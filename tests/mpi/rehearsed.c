@@ -1,0 +1,93 @@
+/* Programs as people write them, for rehearse.py: some come back with the same result, and some have a defect that only
+ * a failure shows.
+ *
+ *   rehearsed KIND CONFIG
+ *
+ *   good       comes back
+ *   forgotten  one of the two arrays that the result depends on is not protected
+ *   swapped    two protected pointers are swapped
+ *   drawn      each run draws other numbers
+ *   rounded    after a failure the result differs in the last digits
+ *   once       calls snapshot() once
+ *   never      uses MPI alone
+ *   fails      ends with an error before it has taken a snapshot */
+#define _POSIX_C_SOURCE 200809L /* clock_gettime */
+#include <cairn/cairn.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+enum { kPoints = 100, kSteps = 9 };
+
+struct state {
+  const char* kind;
+  double now[kPoints];
+  double before[kPoints];
+};
+
+static int is(const struct state* state, const char* kind) { return strcmp(state->kind, kind) == 0; }
+
+static double draw(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  return (double)now.tv_nsec;
+}
+
+static int simulate(cairn_session* session, void* argument) {
+  struct state* state = argument;
+  double* now = state->now;
+  double* before = state->before;
+  int32_t step = 0;
+  MPI_Comm comm = MPI_COMM_NULL;
+  int rank = 0;
+  cairn_comm(session, &comm);
+  MPI_Comm_rank(comm, &rank);
+  if (is(state, "fails")) return CAIRN_ERR_USAGE;
+  for (int i = 0; i < kPoints; ++i) {
+    now[i] = rank + i;
+    before[i] = 1;
+  }
+  if (is(state, "swapped")) {
+    cairn_protect(session, "now", now, CAIRN_DOUBLE, kPoints);
+    cairn_protect(session, "before", before, CAIRN_DOUBLE, kPoints);
+  } else {
+    cairn_protect_pointer(session, "now", &now, CAIRN_DOUBLE, kPoints);
+    if (!is(state, "forgotten")) cairn_protect_pointer(session, "before", &before, CAIRN_DOUBLE, kPoints);
+  }
+  cairn_protect(session, "step", &step, CAIRN_INT32, 1);
+  const int code = cairn_restore(session);
+  if (code != CAIRN_OK) return code;
+  if (is(state, "rounded") && step > 0) now[7] *= 1 + 1e-14;
+
+  const int steps = is(state, "once") ? 1 : kSteps;
+  while (step < steps) {
+    double sum = 0;
+    MPI_Allreduce(&now[0], &sum, 1, MPI_DOUBLE, MPI_SUM, comm);
+    double* after = before;
+    for (int i = 0; i < kPoints; ++i) after[i] = 0.5 * now[i] + 0.25 * before[i] + 1e-3 * sum;
+    if (is(state, "drawn")) after[3] += draw();
+    before = now;
+    now = after;
+    ++step;
+    if (cairn_snapshot(session, NULL) != CAIRN_OK) return CAIRN_ERR_USAGE;
+  }
+  return CAIRN_OK;
+}
+
+int main(int argc, char** argv) {
+  static struct state state;
+  MPI_Init(&argc, &argv);
+  if (argc != 3) {
+    fputs("rehearsed KIND CONFIG\n", stderr);
+    return 2;
+  }
+  state.kind = argv[1];
+  if (is(&state, "never")) {
+    MPI_Finalize();
+    return 0;
+  }
+  const int code = cairn_run(MPI_COMM_WORLD, argv[2], simulate, &state);
+  MPI_Finalize();
+  return code;
+}

@@ -51,16 +51,17 @@ inline int look_for_failures(const Call& call, int* flag = nullptr) {
   return code;
 }
 
+// The argument; of a communicator that the carrier carries, what it makes calls on. A call may have several.
 template <class Argument>
-Argument instead_of(const Argument& argument, MPI_Comm comm, MPI_Comm stand_in) {
+Argument instead_of(const Argument& argument, const Carrier& carrier) {
   // Where handles are numbers, nothing tells a communicator from another argument, and there is no carrier.
   if constexpr (std::is_same_v<Argument, MPI_Comm> && std::is_pointer_v<MPI_Comm>)
-    return argument == comm ? stand_in : argument;
+    return carrier.carries(argument) ? carrier.stand_in(argument) : argument;
   else
     return argument;
 }
 
-// The same of a group; null: the call keeps its own.
+// A group in place of the argument; null: the call keeps its own.
 template <class Argument>
 Argument instead_of_group(const Argument& argument, MPI_Group stand_in) {
   if constexpr (std::is_same_v<Argument, MPI_Group> && std::is_pointer_v<MPI_Group>)
@@ -90,9 +91,7 @@ Result make(const Call& call, Result (*next)(Arguments...), const Site& site, Ar
   Carrier* const one = carrier_of(call);
   if (one == nullptr) return next(arguments...);
   if (const int code = one->makes_other(site.name, site.comm); code != MPI_SUCCESS) return code;
-  if (!one->carries(site.comm)) return next(arguments...);
-  const MPI_Comm stand_in = one->stand_in(site.comm);
-  return next(instead_of(arguments, site.comm, stand_in)...);
+  return next(instead_of(arguments, *one)...);
 }
 
 }  // namespace cairn::tap

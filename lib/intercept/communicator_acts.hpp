@@ -203,10 +203,8 @@ inline int makes_of_two(int (*next)(MPI_Comm, int, MPI_Comm, int, int, MPI_Comm*
     const int declined = any->declines_bridge({leader, bridge, remote_leader, tag});
     if (declined != MPI_SUCCESS) code = declined;
   }
-  // The job may have been repaired meanwhile.
-  const MPI_Comm there = leads_there ? any->stand_in(bridge) : bridge;
-  if (!code) code = make(call, next, site, parent, leader, there, remote_leader, tag, made);
-  tell_of_made(call, *code, birth, parent, leader, there, remote_leader, tag, made);
+  if (!code) code = make(call, next, site, parent, leader, bridge, remote_leader, tag, made);
+  tell_of_made(call, *code, birth, parent, leader, bridge, remote_leader, tag, made);
   return *code;
 }
 

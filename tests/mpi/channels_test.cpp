@@ -5,7 +5,9 @@
 #include <mpi.h>
 
 #include <array>
+#include <chrono>
 #include <map>
+#include <memory>
 #include <vector>
 
 #include "mpi/communicators.hpp"
@@ -83,6 +85,38 @@ TEST_F(Communicators, that_are_begun_wait_for_no_rank) {
   EXPECT_EQ(journal_.obstacle(), std::nullopt);
   expect_balance();
   free_all();
+}
+
+// After a repair, the application's own handles are revoked. Here they have too few ranks for the call.
+TEST(StaleHandles, are_replaced_in_all_arguments_of_a_call) {
+  const int me = rank_in(MPI_COMM_WORLD);
+  const int last = size_of(MPI_COMM_WORLD) - 1;
+  MPI_Comm stale = MPI_COMM_NULL;
+  MPI_Comm own = MPI_COMM_NULL;
+  MPI_Comm twin = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_SELF, &stale);
+  MPI_Comm_dup(MPI_COMM_SELF, &own);
+  MPI_Comm_dup(MPI_COMM_WORLD, &twin);
+  MPI_Comm_set_errhandler(stale, MPI_ERRORS_RETURN);
+  replay::Journal journal(0, kMiB);
+  replay::DeadlockCheck deadlocks;
+  const auto lifeline = std::make_shared<Lifeline>(MPI_COMM_NULL, MPI_COMM_NULL);
+  MessageCarrier carrier({.comm = stale,
+                          .own = own,
+                          .journal = journal,
+                          .deadlocks = deadlocks,
+                          .stays = [] { return false; },
+                          .limit = std::chrono::minutes(1),
+                          .log = Log::silent()},
+                         lifeline);
+  carrier.goes_on(twin, own, lifeline, {});
+  if (me >= last - 1) {
+    const tap::Carrying carrying(carrier);
+    MPI_Comm both = MPI_COMM_NULL;
+    ASSERT_EQ(MPI_Intercomm_create(MPI_COMM_SELF, 0, stale, 2 * last - 1 - me, 4, &both), MPI_SUCCESS);
+    MPI_Comm_free(&both);
+  }
+  for (MPI_Comm* const comm : {&stale, &own, &twin}) MPI_Comm_free(comm);
 }
 
 TEST_F(Communicators, have_error_handlers_of_their_own) {

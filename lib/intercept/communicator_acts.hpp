@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <initializer_list>
-#include <numeric>
 #include <optional>
 #include <span>
 
@@ -162,25 +161,6 @@ inline int makes_of_neighbours(int (*next)(MPI_Comm, int, const int[], const int
                       target_weights, info, reorder, made);
 }
 
-// Each rank gives edges of any ranks.
-inline int makes_of_edges(int (*next)(MPI_Comm, int, const int[], const int[], const int[], const int[], MPI_Info, int,
-                                      MPI_Comm*),
-                          const Site& site, MPI_Comm parent, int nodes, const int sources[], const int degrees[],
-                          const int targets[], const int weights[], MPI_Info info, int reorder, MPI_Comm* made) {
-  const auto describe = [&] {
-    const int weighted = weights != MPI_UNWEIGHTED ? 1 : 0;
-    const auto each = list(degrees, nodes);
-    const int count = std::accumulate(each.begin(), each.end(), 0);
-    const Edges edges{list(sources, nodes), each, list(targets, count), weighted != 0, list(weights, weighted * count)};
-    return NewCommunicator{.call = site.name,
-                           .parent = parent,
-                           .alike = mixed({{&weighted, 1}, {&reorder, 1}}),
-                           .part = mixed({edges.sources, edges.degrees, edges.targets, edges.weights}),
-                           .edges = edges};
-  };
-  return makes_of_all(describe, next, site, parent, nodes, sources, degrees, targets, weights, info, reorder, made);
-}
-
 // Two groups, each with a parent of its own: only the tag and the members are the same for both.
 inline int makes_of_two(int (*next)(MPI_Comm, int, MPI_Comm, int, int, MPI_Comm*), const Site& site, MPI_Comm parent,
                         int leader, MPI_Comm bridge, int remote_leader, int tag, MPI_Comm* made) {
@@ -188,29 +168,10 @@ inline int makes_of_two(int (*next)(MPI_Comm, int, MPI_Comm, int, int, MPI_Comm*
   if (call.is_outermost()) check_collective(site.name, site.comm);
   // The other group's parent may be in no family.
   const Birth birth{.number = static_cast<std::uint64_t>(tag), .all_know = false};
-  const auto describe = [&] {
-    return NewCommunicator{.call = site.name, .parent = parent, .bridge = Bridge{leader, bridge, remote_leader, tag}};
-  };
   const Heard heard(call, CallKind::collective, site);
-  int rank = MPI_UNDEFINED;
-  PMPI_Comm_rank(parent, &rank);
-  Carrier* const any = carrier_of(call);
-  const bool leads_there = any != nullptr && rank == leader && any->carries(bridge);
-  std::optional<int> code;
-  if (Carrier* const one = carrier_of(call, site)) {
-    code = one->makes_communicator(describe(), made, {});
-  } else if (leads_there) {
-    const int declined = any->declines_bridge({leader, bridge, remote_leader, tag});
-    if (declined != MPI_SUCCESS) code = declined;
-  }
-  if (!code) code = make(call, next, site, parent, leader, bridge, remote_leader, tag, made);
-  tell_of_made(call, *code, birth, parent, leader, bridge, remote_leader, tag, made);
-  return *code;
-}
-
-inline int merges(int (*next)(MPI_Comm, int, MPI_Comm*), const Site& site, MPI_Comm parent, int high, MPI_Comm* made) {
-  const auto describe = [&] { return NewCommunicator{.call = site.name, .parent = parent, .is_high = high != 0}; };
-  return makes_of_all(describe, next, site, parent, high, made);
+  const int code = make(call, next, site, parent, leader, bridge, remote_leader, tag, made);
+  tell_of_made(call, code, birth, parent, leader, bridge, remote_leader, tag, made);
+  return code;
 }
 
 // The parent's other ranks do not take part, and do not count it.
@@ -236,13 +197,7 @@ int begins_to_make(int (*next)(MPI_Comm, Rest...), const Site& site, MPI_Comm pa
   if (call.is_outermost()) check_collective(site.name, site.comm);
   Heard heard(call, CallKind::collective, site);
   const Birth birth = call.is_heard() ? next_child_of(parent) : Birth{};
-  std::optional<int> carried;
-  if (Carrier* const one = carrier_of(call, site)) {
-    const NewCommunicator description{.call = site.name, .parent = parent};
-    carried = one->begins_communicator(description, last<2>(rest...), last<1>(rest...),
-                                       [&](MPI_Comm of) { return next(of, rest...); });
-  }
-  const int code = carried ? *carried : make(call, next, site, parent, rest...);
+  const int code = make(call, next, site, parent, rest...);
   if (!call.is_outermost() || code != MPI_SUCCESS) return code;
   if (!call.is_heard()) {
     made_outside(*last<2>(rest...));

@@ -14,7 +14,6 @@
 #include "mpi/mpi_request.hpp"
 #include "mpi/place_in.hpp"
 #include "mpi/shape.hpp"
-#include "mpi/ulfm.hpp"
 #include "replay/number.hpp"
 #include "tap/error_handlers.hpp"
 #include "tap/hear.hpp"
@@ -36,14 +35,10 @@ std::vector<int> ranks_in(MPI_Comm comm, MPI_Group group) {
   return ranks;
 }
 
-// Of this rank's group in a communicator, or of the other one. Its processes, replacements too, are those of new
-// communicators.
-std::vector<std::uint32_t> members_of(MPI_Comm comm, bool of_other_group, const Channel& session) {
+// The processes of a new communicator, replacements too, are those of the twin.
+std::vector<std::uint32_t> members_of(MPI_Comm comm, const Channel& session) {
   MPI_Group group = MPI_GROUP_NULL;
-  if (of_other_group)
-    MPI_Comm_remote_group(comm, &group);
-  else
-    MPI_Comm_group(comm, &group);
+  MPI_Comm_group(comm, &group);
   const std::vector<int> places = ranks_in(session.twin, group);
   MPI_Group_free(&group);
   return {places.begin(), places.end()};
@@ -76,7 +71,6 @@ Channels::Channels(MPI_Comm session, MPI_Comm own) {
   session_.own = own;
   session_.facts.members.resize(static_cast<std::size_t>(size_of(session)));
   std::iota(session_.facts.members.begin(), session_.facts.members.end(), 0U);
-  session_.find_peers(me());
 }
 
 Channel* Channels::find_number(std::uint64_t number) {
@@ -85,34 +79,14 @@ Channel* Channels::find_number(std::uint64_t number) {
   return found == all_.end() ? nullptr : found->second.get();
 }
 
-std::uint32_t Channels::me() const { return static_cast<std::uint32_t>(rank_in(session_.handle)); }
-
-// The group with the lowest first member comes first.
-void Channels::note_members(MPI_Comm made, ChannelFacts& facts) const {
-  facts.members = members_of(made, false, session_);
-  if (!has_two_groups(made)) return;
-  std::vector<std::uint32_t> others = members_of(made, true, session_);
-  if (others.front() < facts.members.front()) std::swap(facts.members, others);
-  facts.first_group = static_cast<std::uint32_t>(facts.members.size());
-  facts.members.insert(facts.members.end(), others.begin(), others.end());
-}
-
-void Channel::find_peers(std::uint32_t me) {
-  const auto border = static_cast<int>(facts.first_group);
-  const Group first{0, border};
-  const Group second{border, size() - border};
-  peers = has_two_groups() && rank_of(me) >= border ? first : second;
-}
-
 Channel& Channels::add(ChannelFacts facts, MPI_Comm made, MPI_Comm own) {
   auto channel = std::make_unique<Channel>();
-  note_members(made, facts);
-  const replay::Birthplace& birth = facts.first_birth();
+  facts.members = members_of(made, session_);
+  const replay::Birthplace& birth = facts.birth;
   facts.number =
       mix(mix(mix(mix(mix(birth.parent) ^ birth.group) ^ birth.epoch) ^ birth.place) ^ facts.members.front());
   note_shape(made, facts);
   channel->facts = std::move(facts);
-  channel->find_peers(me());
   channel->handle = channel->twin = made;
   channel->own = own;
   MPI_Comm_set_errhandler(own, MPI_ERRORS_RETURN);
@@ -150,8 +124,6 @@ void Channels::drop(std::uint64_t number) {
   if (found == all_.end() || found->second->handle != MPI_COMM_NULL) return;
   const tap::Unheard unheard;
   const FailureHandler::Quiet quiet;
-  // See RepairCalls::keeps().
-  if (found->second->has_two_groups() && ulfm::is_revoked(found->second->own)) found->second->twin = MPI_COMM_NULL;
   for (MPI_Comm* const comm : {&found->second->twin, &found->second->own})
     if (*comm != MPI_COMM_NULL) MPI_Comm_free(comm);
   all_.erase(found);
@@ -169,7 +141,7 @@ Status Channels::remake(Comm& ranks, MPI_Comm base, replay::ChannelBook& book,
     if (!facts) return fail(facts.error());
     for (const ChannelFacts& one : *facts) {
       if (one.members.empty() || one.is_gone) continue;
-      all[one.first_birth()].emplace(one.number, one).first->second.learn(one);
+      all[one.birth].emplace(one.number, one).first->second.learn(one);
       if (one.freed == replay::kNeverFreed) used.insert(one.number);
     }
     by_rank.push_back(std::move(*facts));
@@ -202,7 +174,7 @@ Status Channels::make_again(const ChannelFacts* mine, int color, MPI_Comm base,
     return fail(mpi_error(code, "MPI_Comm_split"));
   if (mine == nullptr) return {};
   made(plain);
-  const auto twin = give_shape(*mine, plain, made);
+  const auto twin = give_shape(*mine, plain);
   if (!twin) return fail(twin.error());
   const auto own = own_duplicate(plain);
   if (!own) return fail(own.error());
@@ -214,7 +186,6 @@ Status Channels::make_again(const ChannelFacts* mine, int color, MPI_Comm base,
   if (!channel) {
     channel = std::make_unique<Channel>();
     channel->facts = *mine;
-    channel->find_peers(me());
   }
   channel->twin = *twin;
   channel->own = *own;

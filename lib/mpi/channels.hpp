@@ -26,30 +26,17 @@ namespace cairn {
 
 using replay::ChannelFacts;
 
-// Ranks are those of all members; in an intercommunicator, the application calls its own group and its peers by other
-// ones, which each begin at 0.
 struct Channel {
   ChannelFacts facts;
   MPI_Comm handle = MPI_COMM_NULL;  // the application's; null: it has freed it
   MPI_Comm twin = MPI_COMM_NULL;    // of point-to-point messages
-  MPI_Comm own = MPI_COMM_NULL;     // of the messages of collectives; no intercommunicator
-  struct Group {
-    int first = 0;  // the rank of the first member
-    int size = 0;
-  };
-  Group peers;  // those that point-to-point calls name; in an intercommunicator, the other group
+  MPI_Comm own = MPI_COMM_NULL;     // of the messages of collectives
 
   [[nodiscard]] int size() const { return static_cast<int>(facts.members.size()); }
-  [[nodiscard]] bool has_two_groups() const { return facts.first_group > 0; }
   // The rank of the one that has this rank in session.comm(). Requires: it is a member.
   [[nodiscard]] int rank_of(std::uint32_t member) const { return *facts.rank_of(member); }
   // Requires: 0 <= rank < size().
   [[nodiscard]] std::uint32_t member(int rank) const { return facts.members[static_cast<std::size_t>(rank)]; }
-  // A point-to-point call that names a peer means this member. Requires: 0 <= peer < peers.size.
-  [[nodiscard]] std::uint32_t member_of_peer(int peer) const { return member(peers.first + peer); }
-  [[nodiscard]] int peer_of(std::uint32_t member) const { return rank_of(member) - peers.first; }
-  // Fills in the peers. `me`: this rank in session.comm(), a member.
-  void find_peers(std::uint32_t me);
 };
 
 class Channels {
@@ -88,8 +75,6 @@ class Channels {
   [[nodiscard]] Channel& take(std::uint64_t number);
 
  private:
-  [[nodiscard]] std::uint32_t me() const;
-  void note_members(MPI_Comm made, ChannelFacts& facts) const;
   // Makes one of those that were made by the same call; others have another color.
   Status make_again(const ChannelFacts* mine, int color, MPI_Comm base, const std::function<void(MPI_Comm)>& made);
 

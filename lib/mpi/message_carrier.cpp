@@ -73,8 +73,7 @@ void MessageCarrier::sets_handler(MPI_Comm comm, MPI_Errhandler handler) {
     MPI_Comm_set_errhandler(channel->twin, handler);
 }
 
-// The rank that has died may be in no communicator of the call: the other group of an intercommunicator may have failed
-// with it.
+// The rank that has died may be in no communicator of the call.
 bool MessageCarrier::is_of_failure(int code) const {
   return lifeline_->is_cut() || reports_failure(channels_.session().twin, code);
 }
@@ -117,7 +116,7 @@ bool MessageCarrier::is_replayed(const Channel& channel, int peer, int tag, cons
     return false;
   }
   // MPI raises the error of a wrong argument.
-  return peer >= 0 && (tag == replay::kCollectiveTag ? peer < channel.size() : tag >= 0 && peer < channel.peers.size);
+  return peer >= 0 && peer < channel.size() && (tag >= 0 || tag == replay::kCollectiveTag);
 }
 
 MessageCarrier::Way MessageCarrier::way_of(const Channel& channel, int tag) {
@@ -351,7 +350,6 @@ bool MessageCarrier::harvest() {
     while (!pending->done && pending->real != MPI_REQUEST_NULL && test(*pending) && !pending->done && in_time(limit))
       backoff.sleep_a_little();
     const bool over = pending->done || pending->real == MPI_REQUEST_NULL;
-    if (pending->begun && !pending->done) end_for_begun_communicator(setting_.log);
     if (!over && !pending->sends && !in_time(limit)) end_for_late_message(setting_.log, limit);
     all = all && over;
   }
@@ -379,8 +377,7 @@ void MessageCarrier::goes_on(MPI_Comm twin, MPI_Comm own, std::shared_ptr<Lifeli
     const Channel& channel = *channels_.find_number(number.lane.channel);
     const Way way = way_of(channel, number.lane.tag);
     MPI_Request real = MPI_REQUEST_NULL;
-    const bool is_of_collective = number.lane.tag == replay::kCollectiveTag;
-    const int to = is_of_collective ? channel.rank_of(number.lane.peer) : channel.peer_of(number.lane.peer);
+    const int to = channel.rank_of(number.lane.peer);
     if (MPI_Isend(payload.data(), static_cast<int>(payload.size()), MPI_BYTE, to, way.tag, way.comm, &real) !=
         MPI_SUCCESS)
       continue;

@@ -87,9 +87,6 @@ class MessageCarrier final : public tap::Carrier {
   int cancel(MPI_Request* request) override;
   std::optional<int> makes_communicator(const tap::NewCommunicator& one, MPI_Comm* made,
                                         const std::function<int(MPI_Comm, MPI_Group)>& make) override;
-  int declines_bridge(const tap::Bridge& bridge) override;
-  std::optional<int> begins_communicator(const tap::NewCommunicator& one, MPI_Comm* made, MPI_Request* request,
-                                         const std::function<int(MPI_Comm)>& make) override;
   void frees(MPI_Comm comm) override;
   void sets_handler(MPI_Comm comm, MPI_Errhandler handler) override;
   void freed(MPI_Comm comm) override;
@@ -120,9 +117,8 @@ class MessageCarrier final : public tap::Carrier {
  private:
   // What a persistent request sends or receives whenever it is started.
   struct Prepared;
-  // A communicator that is being made, by its call; and one that a call has begun to make.
+  // A communicator that is being made, by its call.
   struct Making;
-  struct Begun;
   // A message of the application that has a request.
   struct Pending {
     Channel* channel = nullptr;
@@ -141,7 +137,6 @@ class MessageCarrier final : public tap::Carrier {
     MPI_Status status{};
     std::uint64_t order = 0;                   // among those posted
     std::shared_ptr<const Prepared> prepared;  // of a persistent request
-    std::shared_ptr<Begun> begun;              // no message, but a communicator
     bool is_active = true;  // a persistent request is active once it is started, until it is complete
   };
   // A message that a matched probe has found.
@@ -165,22 +160,11 @@ class MessageCarrier final : public tap::Carrier {
   int begin_making(Making& making);
   std::optional<int> get_known(const Making& making, MPI_Comm* made);
   using Make = std::function<int(MPI_Comm, MPI_Group)>;
-  int make_communicator(Making& making, MPI_Comm* made, const Make& make, bool& is_carried);
+  int make_communicator(Making& making, MPI_Comm* made, const Make& make);
   int make_of_twin(const Making& making, const Make& make);
-  int merge_groups(const Making& making, MPI_Comm* made);
-  int make_of_two_groups(Making& making, MPI_Comm* made, bool& is_carried);
   int add_communicator(const Making& making, MPI_Comm made);
-  void add_communicator(const Making& making, MPI_Comm made, MPI_Comm own);
-  const Channel& add_channel(const ChannelFacts& facts, bool is_noted, MPI_Comm made, MPI_Comm own);
   int meet_patiently(const Making& making);
-  int meet_briefly(const Channel& parent);
-  void await_news();
-  struct OtherGroup;
-  OtherGroup meet_other_group(const Making& making);
-  int make_of_members(const std::vector<int>& members, int tag, MPI_Comm* own);
-  int make_of_edges(const Making& making, MPI_Comm* made);
   int tell_keepers(Making& making, MPI_Comm graph);
-  bool make_begun(Pending& pending);
   void drop_communicators();
   // How MPI sends a message with this tag.
   struct Way {
@@ -195,8 +179,7 @@ class MessageCarrier final : public tap::Carrier {
   [[nodiscard]] Channel& channel_of(MPI_Comm comm) const { return *find_channel(comm); }
   // Requires: a rank of the channel.
   [[nodiscard]] static replay::Stream stream(const Channel& channel, int peer, int tag) {
-    return {tag == replay::kCollectiveTag ? channel.member(peer) : channel.member_of_peer(peer), tag,
-            channel.facts.number};
+    return {channel.member(peer), tag, channel.facts.number};
   }
 
   [[nodiscard]] bool is_replayed(const Channel& channel, int peer, int tag, const char* what);

@@ -17,7 +17,7 @@ Result<tap::IncomingMessage> MessageCarrier::message_of_the_dead(const tap::Inco
   const auto choice = setting_.journal.prologue().next_choice(pattern(channel, m.peer, m.tag), false);
   if (!choice) return fail(choice.error());
   tap::IncomingMessage named = m;
-  named.peer = channel.peer_of((*choice)->peer);
+  named.peer = channel.rank_of((*choice)->peer);
   named.tag = (*choice)->tag;
   return named;
 }
@@ -27,8 +27,8 @@ void MessageCarrier::note_choice(std::uint64_t choice, const tap::IncomingMessag
   named.peer = status.MPI_SOURCE;
   named.tag = status.MPI_TAG;
   const Channel& channel = channel_of(m.comm);
-  setting_.journal.prologue().chose(
-      choice, {channel.member_of_peer(named.peer), named.tag, false, pattern(channel, m.peer, m.tag)});
+  setting_.journal.prologue().chose(choice,
+                                    {channel.member(named.peer), named.tag, false, pattern(channel, m.peer, m.tag)});
   note_received(setting_.journal.awaits(stream(channel, named.peer, named.tag)), named, status);
 }
 
@@ -55,7 +55,7 @@ int MessageCarrier::probe_any(MPI_Comm comm, int peer, int tag, int* flag, MPI_S
   if (setting_.replaces) {
     const auto known = setting_.journal.prologue().next_choice(pattern(channel, peer, tag), true);
     if (!known) return rolls_back(known.error());
-    if (*known) return probe(comm, channel.peer_of((*known)->peer), (*known)->tag, flag, status);
+    if (*known) return probe(comm, channel.rank_of((*known)->peer), (*known)->tag, flag, status);
     if (flag == nullptr)
       return rolls_back(my_name() + " probes for other messages before restore() than the dead rank");
     *flag = 0;
@@ -72,8 +72,8 @@ int MessageCarrier::probe_any(MPI_Comm comm, int peer, int tag, int* flag, MPI_S
     if (found == 0) (void)patience.turn();
   }
   const std::uint64_t choice = setting_.journal.prologue().chooses();
-  setting_.journal.prologue().chose(
-      choice, {channel.member_of_peer(mine.MPI_SOURCE), mine.MPI_TAG, true, pattern(channel, peer, tag)});
+  setting_.journal.prologue().chose(choice,
+                                    {channel.member(mine.MPI_SOURCE), mine.MPI_TAG, true, pattern(channel, peer, tag)});
   if (status != MPI_STATUS_IGNORE) *status = mine;
   return MPI_SUCCESS;
 }

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "mpi/collectives/collectives.hpp"
-#include "mpi/collectives/two_groups.hpp"
 #include "mpi/message_carrier.hpp"
 #include "mpi/place_in.hpp"
 
@@ -63,25 +62,10 @@ class MessageCarrier::CollectiveMessages final : public collectives::Messages {
   int size_;
 };
 
-namespace {
-
-collectives::TwoGroups groups_of(const Channel& channel) {
-  const auto& [first, size] = channel.peers;
-  const int own = channel.size() - size;
-  return {.mine = {first == 0 ? size : 0, own}, .other = {first, size}};
-}
-
-}  // namespace
-
 std::optional<int> MessageCarrier::collective(const tap::collectives::Any& call) {
   const MPI_Comm comm = std::visit([](const auto& one) { return one.comm; }, call);
-  const Channel& channel = channel_of(comm);
   CollectiveMessages messages(*this, comm);
   try {
-    if (channel.has_two_groups()) {
-      if (collectives::make_between(call, groups_of(channel), messages)) return MPI_SUCCESS;
-      return {};
-    }
     std::visit([&](const auto& one) { collectives::make(one, messages); }, call);
     return MPI_SUCCESS;
   } catch (const collectives::Failed& failed) {

@@ -1,6 +1,7 @@
 // Communicators that the application makes of session.comm(). A rank that others have left behind, such as a
 // replacement, gets those of which it is a member: the repair has made them again.
 #include <algorithm>
+#include <numeric>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -12,8 +13,6 @@
 #include "mpi/made_communicator.hpp"
 #include "mpi/message_carrier.hpp"
 #include "mpi/place_in.hpp"
-#include "mpi/repair_calls.hpp"
-#include "mpi/ulfm.hpp"
 #include "tap/hear.hpp"
 
 namespace cairn {
@@ -26,14 +25,16 @@ constexpr std::uint64_t kNotNoted = UINT64_MAX;
 
 // Whether MPI knows a shape of it, and not only its members.
 bool has_shape(std::string_view call) {
-  return call.starts_with("MPI_Cart_") || call == "MPI_Graph_create" || call.starts_with("MPI_Dist_graph_create");
+  return call.starts_with("MPI_Cart_") || call == "MPI_Graph_create" || call == "MPI_Dist_graph_create_adjacent";
 }
+
+// A duplicate has the graph of its parent.
+bool duplicates(std::string_view call) { return call.starts_with("MPI_Comm_dup"); }
 
 // What a repair can make again.
 bool can_be_made_again(std::string_view call) {
-  return call.starts_with("MPI_Comm_dup") || call.starts_with("MPI_Comm_split") || call == "MPI_Comm_create" ||
-         call == "MPI_Comm_create_group" || call == "MPI_Intercomm_create" || call == "MPI_Intercomm_merge" ||
-         has_shape(call);
+  return duplicates(call) || call.starts_with("MPI_Comm_split") || call == "MPI_Comm_create" ||
+         call == "MPI_Comm_create_group" || has_shape(call);
 }
 
 // Not 0.
@@ -43,30 +44,41 @@ std::uint64_t number_of(std::span<const std::uint32_t> members) {
   return number | 1U;
 }
 
+std::vector<int> all_ranks(const Channel& channel) {
+  std::vector<int> ranks(channel.facts.members.size());
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return ranks;
+}
+
+// `call(group)` with these ranks of a communicator. Returns MPI's code.
+template <class Call>
+int with_group(MPI_Comm of, const std::vector<int>& ranks, Call call) {
+  MPI_Group all = MPI_GROUP_NULL;
+  MPI_Group group = MPI_GROUP_NULL;
+  MPI_Comm_group(of, &all);
+  int code = MPI_Group_incl(all, static_cast<int>(ranks.size()), ranks.data(), &group);
+  MPI_Group_free(&all);
+  if (code != MPI_SUCCESS) return code;
+  code = call(group);
+  if (group != MPI_GROUP_EMPTY) MPI_Group_free(&group);
+  return code;
+}
+
 std::uint64_t number_of(std::string_view call) {
   std::uint64_t number = 0;
   for (const char letter : call) number = mix(number ^ static_cast<unsigned char>(letter));
   return number;
 }
 
-// A duplicate has the graph of its parent.
-bool duplicates(std::string_view call) { return call.starts_with("MPI_Comm_dup") || call.starts_with("MPI_Comm_idup"); }
-
 }  // namespace
 
-// Nothing: MPI is to find an error in it, or it is made of an intercommunicator and is another one.
+// Nothing: MPI is to find an error in it.
 std::optional<MessageCarrier::Making> MessageCarrier::making_of(const tap::NewCommunicator& one) {
   const Channel& parent = channel_of(one.parent);
-  if (parent.has_two_groups() != one.is_high.has_value()) return {};
   Making making{.call = one, .parent = parent, .callers = all_ranks(parent)};
   if (one.is_of_group) making.callers = channels_.ranks_of(one.group, parent);
   const auto is_wrong = [&](int rank) { return rank < 0 || rank >= parent.size(); };
   if (std::ranges::any_of(making.callers, is_wrong)) return {};
-  if (one.bridge && is_wrong(one.bridge->leader)) return {};
-  if (one.edges &&
-      (std::ranges::any_of(one.edges->sources, is_wrong) || std::ranges::any_of(one.edges->targets, is_wrong) ||
-       std::ranges::any_of(one.edges->degrees, [](int degree) { return degree < 0; })))
-    return {};
   for (const int caller : making.callers) making.members.push_back(parent.member(caller));
   making.request = {parent.facts.number, one.is_in, one.alike ^ number_of(one.call),
                     one.is_of_group ? number_of(making.members) : 0, one.part};
@@ -87,10 +99,7 @@ std::optional<int> MessageCarrier::makes_communicator(const tap::NewCommunicator
   if (const int code = begin_making(*making); code != MPI_SUCCESS) return code;
   while (true) {
     if (const auto code = get_known(*making, made)) return code;
-    bool is_carried = true;
-    const int code = FailureHandler::quietly([&] { return make_communicator(*making, made, make, is_carried); });
-    if (!is_carried) return {};
-    if (code != MPI_SUCCESS && making->call.bridge) await_news();
+    const int code = FailureHandler::quietly([&] { return make_communicator(*making, made, make); });
     if (const auto result = after(code, making->parent.handle)) return result;
   }
 }
@@ -141,23 +150,19 @@ std::optional<int> MessageCarrier::get_known(const Making& making, MPI_Comm* mad
     }
     case ChannelBook::Known::nothing: break;
   }
-  if (setting_.replaces && !setting_.journal.is_started() && (making.callers.size() > 1 || making.call.bridge))
+  if (setting_.replaces && !setting_.journal.is_started() && making.callers.size() > 1)
     return rolls_back(
         fmt::format("{}: no survivor knows the communicator of its {} before restore()", my_name(), making.call.call));
   return {};
 }
 
-// All callers take part. `is_carried`: whether messages on it can be.
-int MessageCarrier::make_communicator(Making& making, MPI_Comm* made, const Make& make, bool& is_carried) {
+// All callers take part.
+int MessageCarrier::make_communicator(Making& making, MPI_Comm* made, const Make& make) {
   const tap::NewCommunicator& call = making.call;
   // Open MPI does not end MPI_Comm_create_group if a member dies before it begins the call.
-  if (is_patient() || call.is_of_group || call.bridge)
+  if (is_patient() || call.is_of_group)
     if (const int met = meet_patiently(making); met != MPI_SUCCESS) return met;
-  if (call.bridge) return make_of_two_groups(making, made, is_carried);
-  const int code = call.edges     ? make_of_edges(making, made)
-                   : call.is_high ? merge_groups(making, made)
-                                  : make_of_twin(making, make);
-  if (code != MPI_SUCCESS) return code;
+  if (const int code = make_of_twin(making, make); code != MPI_SUCCESS) return code;
   if (call.part)
     if (const int told = tell_keepers(making, *made); told != MPI_SUCCESS) return told;
   return add_communicator(making, *made);
@@ -171,15 +176,6 @@ int MessageCarrier::make_of_twin(const Making& making, const Make& make) {
                     [&](MPI_Group group) { return make(parent.twin, group); });
 }
 
-// In place of MPI_Intercomm_merge, which Open MPI does not end if a process dies: it works on a communicator of MPI's
-// own, which cannot be revoked.
-int MessageCarrier::merge_groups(const Making& making, MPI_Comm* made) {
-  const tap::Unheard unheard;
-  const MPI_Comm all = making.parent.own;
-  const int high = *making.call.is_high ? size_of(all) : 0;
-  return MPI_Comm_split(all, 0, high + rank_in(all), made);
-}
-
 int MessageCarrier::add_communicator(const Making& making, MPI_Comm made) {
   if (made == MPI_COMM_NULL) {
     if (making.is_noted) setting_.journal.channels().made({.birth = making.facts.birth});
@@ -190,80 +186,17 @@ int MessageCarrier::add_communicator(const Making& making, MPI_Comm made) {
     const tap::Unheard unheard;
     if (const int code = MPI_Comm_dup(made, &own); code != MPI_SUCCESS) return code;
   }
-  add_communicator(making, made, own);
-  return MPI_SUCCESS;
-}
-
-void MessageCarrier::add_communicator(const Making& making, MPI_Comm made, MPI_Comm own) {
   const Channel& parent = making.parent;
-  if ((parent.twin != parent.handle && &parent != &channels_.session()) || making.call.is_high) {
-    // MPI has taken the error handler of the twin, or of Cairn's own.
-    tap::copy_handler(parent.handle, made);
-  }
-  const Channel& added = add_channel(making.facts, making.is_noted, made, own);
+  if (parent.twin != parent.handle && &parent != &channels_.session())
+    tap::copy_handler(parent.handle, made);  // MPI has taken that of the twin
+  setting_.adopts(own);
+  const auto guard = lock();
+  const Channel& added = channels_.add(making.facts, made, own);
+  if (making.is_noted) setting_.journal.channels().made(added.facts);
   if (making.call.part && added.facts.members != parent.facts.members)
     obstructs(fmt::format("{} makes a graph in which MPI has given ranks other numbers", my_name()),
               replay::Journal::Until::end);
-}
-
-const Channel& MessageCarrier::add_channel(const ChannelFacts& facts, bool is_noted, MPI_Comm made, MPI_Comm own) {
-  setting_.adopts(own);
-  const auto guard = lock();
-  const Channel& added = channels_.add(facts, made, own);
-  if (is_noted) setting_.journal.channels().made(added.facts);
-  return added;
-}
-
-std::optional<int> MessageCarrier::begins_communicator(const tap::NewCommunicator& one, MPI_Comm* made,
-                                                       MPI_Request* request, const std::function<int(MPI_Comm)>& make) {
-  auto making = making_of(one);
-  if (!making) return {};
-  if (const int code = begin_making(*making); code != MPI_SUCCESS) return code;
-  Pending pending;
-  pending.channel = &channel_of(one.parent);
-  pending.sends = true;
-  fill_status(&pending.status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0);
-  while (!pending.done && !pending.begun) {
-    const auto known = get_known(*making, made);
-    if (known && *known != MPI_SUCCESS) return known;
-    pending.done = known.has_value();
-    if (known) break;
-    auto begun = std::make_shared<Begun>();
-    const int code = FailureHandler::quietly([&] {
-      if (const int met = meet_briefly(making->parent); met != MPI_SUCCESS) return met;
-      if (const int first = make(making->parent.twin); first != MPI_SUCCESS) return first;
-      const tap::Unheard unheard;
-      if (MPI_Comm_idup(making->parent.own, &begun->own, &begun->second) != MPI_SUCCESS)
-        end_for_begun_communicator(setting_.log);
-      return MPI_SUCCESS;
-    });
-    const auto result = after(code, one.parent);
-    if (result && *result != MPI_SUCCESS) {
-      *made = MPI_COMM_NULL;
-      *request = MPI_REQUEST_NULL;
-      return result;
-    }
-    if (!result) continue;
-    begun->facts = making->facts;
-    begun->is_noted = making->is_noted;
-    begun->made = *made;
-    pending.real = *request;
-    pending.begun = std::move(begun);
-  }
-  return hand_out(pending, one.parent, request);
-}
-
-// MPI has made one of the two, or a process has died: Open MPI 5.0 reports success then, too. False: it still makes the
-// other one.
-bool MessageCarrier::make_begun(Pending& pending) {
-  Begun& begun = *pending.begun;
-  const MPI_Comm parent = pending.channel->twin;
-  if (lifeline_->is_cut() || ulfm::is_revoked(parent) || ulfm::has_failed(parent))
-    end_for_begun_communicator(setting_.log);
-  pending.real = std::exchange(begun.second, MPI_REQUEST_NULL);
-  if (pending.real != MPI_REQUEST_NULL) return false;
-  add_channel(begun.facts, begun.is_noted && std::this_thread::get_id() == thread_, begun.made, begun.own);
-  return true;
+  return MPI_SUCCESS;
 }
 
 // MPI completes what is under way on it.

@@ -48,7 +48,7 @@ std::optional<Needs> MessageCarrier::needs_of(tap::Which which, std::span<const 
     if (!pending->is_active) continue;
     if (pending->done && !waits_for_all) return {};
     if (pending->done) continue;
-    if (pending->begun || !pending->is_logged || (pending->sends && !pending->need)) return {};
+    if (!pending->is_logged || (pending->sends && !pending->need)) return {};
     needs.push_back(pending->sends ? *pending->need
                                    : setting_.deadlocks.traffic().message(
                                          pattern(*pending->channel, pending->in.peer, pending->in.tag)));
@@ -60,7 +60,7 @@ std::optional<Needs> MessageCarrier::needs_of(tap::Which which, std::span<const 
 // The counts are to have what MPI has ended, though the application has not asked for it.
 void MessageCarrier::settle_what_is_over() {
   for (const auto& [request, pending] : pending_)
-    if (!pending->done && !pending->begun && pending->real != MPI_REQUEST_NULL) (void)test(*pending);
+    if (!pending->done && pending->real != MPI_REQUEST_NULL) (void)test(*pending);
 }
 
 }  // namespace cairn

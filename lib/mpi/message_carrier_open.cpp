@@ -45,7 +45,7 @@ int MessageCarrier::begin_any(const tap::IncomingMessage& m, Pending& pending) {
   if (!next) return rolls_back(next.error());
   if (next->got) {
     tap::IncomingMessage named = m;
-    named.peer = pending.channel->peer_of(next->got->peer);
+    named.peer = pending.channel->rank_of(next->got->peer);
     named.tag = next->got->tag;
     return begin_receive(named, pending);
   }
@@ -125,7 +125,7 @@ bool MessageCarrier::advance(Pending& open, bool& again) {
   const Channel& channel = *open.channel;
   const auto shipped = setting_.journal.any_shipped(pattern(channel, open.in.peer, open.in.tag));
   if (shipped || names_all(open.in.peer, open.in.tag)) {
-    becomes(open, shipped ? channel.peer_of(shipped->lane.peer) : open.in.peer,
+    becomes(open, shipped ? channel.rank_of(shipped->lane.peer) : open.in.peer,
             shipped ? shipped->lane.tag : open.in.tag);
     open.done = take_shipped(open.number, open.in, &open.status, &open.code);
     return open.done || post(open) == MPI_SUCCESS;
@@ -148,7 +148,7 @@ int MessageCarrier::probe_recorded(MPI_Comm comm, int peer, int tag, int* flag, 
   if (!next) return rolls_back(next.error());
   if (next->got) {
     // The dead rank got it, so it comes.
-    const int code = probe(comm, channel.peer_of(next->got->peer), next->got->tag, nullptr, status);
+    const int code = probe(comm, channel.rank_of(next->got->peer), next->got->tag, nullptr, status);
     if (flag != nullptr) *flag = code == MPI_SUCCESS ? 1 : 0;
     return code;
   }
@@ -161,8 +161,7 @@ int MessageCarrier::probe_recorded(MPI_Comm comm, int peer, int tag, int* flag, 
     const int code = probe_once(channel, peer, tag, &found, &mine);
     const bool goes_on = code == MPI_SUCCESS && (found != 0 || patience.looks());
     if (goes_on && found != 0) {
-      if (!journal.choices().probed(journal.epoch(),
-                                    {channel.member_of_peer(mine.MPI_SOURCE), mine.MPI_TAG, true, asked}))
+      if (!journal.choices().probed(journal.epoch(), {channel.member(mine.MPI_SOURCE), mine.MPI_TAG, true, asked}))
         record_is_full();
       if (status != MPI_STATUS_IGNORE) *status = mine;
       if (flag != nullptr) *flag = 1;
@@ -183,7 +182,7 @@ int MessageCarrier::probe_once(const Channel& channel, int peer, int tag, int* f
     if (!open_.empty() && !advance_open()) return MPI_ERR_OTHER;
     if (const auto shipped = setting_.journal.any_shipped(pattern(channel, peer, tag))) {
       const auto bytes = setting_.journal.next_shipped(replay::stream_of(shipped->lane));
-      fill_status(status, channel.peer_of(shipped->lane.peer), shipped->lane.tag,
+      fill_status(status, channel.rank_of(shipped->lane.peer), shipped->lane.tag,
                   static_cast<MPI_Count>(bytes ? bytes->value_or(0) : 0));
       *found = 1;
       return MPI_SUCCESS;

@@ -122,14 +122,12 @@ int MessageCarrier::post(Pending& pending) {
 void MessageCarrier::settle(Pending& pending, int code, const MPI_Status& status) {
   pending.real = MPI_REQUEST_NULL;
   if (code != MPI_SUCCESS && is_of_failure(code)) return;  // it is lost
-  if (code == MPI_SUCCESS && pending.begun && !make_begun(pending)) return;
   pending.done = true;
   pending.code = code;
   pending.status = status;
   int cancelled = 0;
   if (code == MPI_SUCCESS) MPI_Test_cancelled(&status, &cancelled);
-  if (!pending.sends && !pending.begun && cancelled == 0)
-    count_received(*pending.channel, pending.in.peer, pending.in.tag);
+  if (!pending.sends && cancelled == 0) count_received(*pending.channel, pending.in.peer, pending.in.tag);
   if (code == MPI_SUCCESS && cancelled == 0 && pending.is_logged && !pending.sends && !has_other_threads_)
     note_received(pending.number, pending.in, status);
   if (code == MPI_SUCCESS && cancelled == 0 && pending.choice) note_choice(*pending.choice, pending.in, status);
@@ -146,7 +144,7 @@ bool MessageCarrier::test(Pending& pending) {
   const int code = MPI_Test(&pending.real, &over, &status);
   if (code == MPI_SUCCESS && over == 0) return true;
   settle(pending, code, status);
-  return pending.done || pending.real != MPI_REQUEST_NULL;
+  return pending.done;
 }
 
 bool MessageCarrier::has_any(std::span<const MPI_Request> requests) const {

@@ -32,11 +32,6 @@ bool is_over(MPI_Request request) {
   return over != 0;
 }
 
-[[noreturn]] void end_at_once() {
-  (void)std::raise(SIGKILL);
-  std::abort();
-}
-
 }  // namespace
 
 void end_for_late_message(const Log& log, std::chrono::milliseconds after) {
@@ -44,12 +39,8 @@ void end_for_late_message(const Log& log, std::chrono::milliseconds after) {
       "MPI still receives a message of the application {} ms after a failure; this process ends, since the message "
       "could change restored data",
       after.count());
-  end_at_once();
-}
-
-void end_for_begun_communicator(const Log& log) {
-  log.error("a process died during MPI_Comm_idup; this process ends, since MPI cannot continue: use MPI_Comm_dup");
-  end_at_once();
+  (void)std::raise(SIGKILL);
+  std::abort();
 }
 
 std::int64_t RepairCalls::bytes_of(MPI_Count count, MPI_Datatype type) {

@@ -42,9 +42,6 @@ namespace cairn {
 
 // Ends this process, since MPI still receives a message into the application's memory, so long after a failure.
 [[noreturn]] void end_for_late_message(const Log& log, std::chrono::milliseconds after);
-// Ends this process, since a process has died while MPI_Comm_idup was under way: Open MPI 5.0 then reports success, has
-// the communicator without a number, and crashes later.
-[[noreturn]] void end_for_begun_communicator(const Log& log);
 
 class RepairCalls final : public tap::RepairGuard {
  public:

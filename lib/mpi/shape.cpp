@@ -26,18 +26,15 @@ void note_grid(MPI_Comm comm, ChannelFacts& facts) {
   MPI_Cart_get(comm, dimensions, facts.lengths.data(), facts.periodic.data(), place.data());
 }
 
-// Each group makes its own half of `plain` first.
-int make_intercommunicator(const ChannelFacts& facts, MPI_Comm plain, const std::function<void(MPI_Comm)>& adopts,
-                           MPI_Comm* comm) {
-  const int rank = rank_in(plain);
-  const auto first_group = static_cast<int>(facts.first_group);
-  const bool is_in_first = rank < first_group;
-  MPI_Comm half = MPI_COMM_NULL;
-  if (const int code = MPI_Comm_split(plain, is_in_first ? 0 : 1, rank, &half); code != MPI_SUCCESS) return code;
-  adopts(half);
-  const int code = MPI_Intercomm_create(half, 0, plain, is_in_first ? first_group : 0, 0, comm);
-  MPI_Comm_free(&half);
-  return code;
+// The inverse of neighbourhood_in(): `graph` is of the same ranks as `plain`. Collective. Returns MPI's code.
+int make_distributed_graph(const replay::Neighbourhood& mine, MPI_Comm plain, MPI_Comm* graph) {
+  const auto weights = [&](const std::vector<int>& values) {
+    if (!mine.has_weights) return static_cast<const int*>(MPI_UNWEIGHTED);
+    return values.empty() ? static_cast<const int*>(MPI_WEIGHTS_EMPTY) : values.data();
+  };
+  return MPI_Dist_graph_create_adjacent(plain, static_cast<int>(mine.sources.size()), mine.sources.data(),
+                                        weights(mine.source_weights), static_cast<int>(mine.targets.size()),
+                                        mine.targets.data(), weights(mine.target_weights), MPI_INFO_NULL, 0, graph);
 }
 
 }  // namespace
@@ -66,24 +63,12 @@ replay::Neighbourhood neighbourhood_in(MPI_Comm graph) {
   return mine;
 }
 
-int make_distributed_graph(const replay::Neighbourhood& mine, MPI_Comm plain, MPI_Comm* graph) {
-  const auto weights = [&](const std::vector<int>& values) {
-    if (!mine.has_weights) return static_cast<const int*>(MPI_UNWEIGHTED);
-    return values.empty() ? static_cast<const int*>(MPI_WEIGHTS_EMPTY) : values.data();
-  };
-  return MPI_Dist_graph_create_adjacent(plain, static_cast<int>(mine.sources.size()), mine.sources.data(),
-                                        weights(mine.source_weights), static_cast<int>(mine.targets.size()),
-                                        mine.targets.data(), weights(mine.target_weights), MPI_INFO_NULL, 0, graph);
-}
-
-Result<MPI_Comm> give_shape(const ChannelFacts& facts, MPI_Comm plain, const std::function<void(MPI_Comm)>& adopts) {
+Result<MPI_Comm> give_shape(const ChannelFacts& facts, MPI_Comm plain) {
   MPI_Comm comm = plain;
   const auto dimensions = static_cast<int>(facts.lengths.size());
   const auto nodes = static_cast<int>(facts.index.size());
   int code = MPI_SUCCESS;
-  if (facts.first_group > 0)
-    code = make_intercommunicator(facts, plain, adopts, &comm);
-  else if (dimensions > 0)
+  if (dimensions > 0)
     code = MPI_Cart_create(plain, dimensions, facts.lengths.data(), facts.periodic.data(), 0, &comm);
   else if (nodes > 0)
     code = MPI_Graph_create(plain, nodes, facts.index.data(), facts.edges.data(), 0, &comm);

@@ -11,14 +11,8 @@
 namespace cairn::replay {
 namespace {
 
-// The numbers of those of which others are made, by the number of these.
-using Parents = std::map<std::uint64_t, std::set<std::uint64_t>>;
-
-void note_parents(const ChannelFacts& facts, Parents& parents) {
-  auto& mine = parents[facts.number];
-  mine.insert(facts.birth.parent);
-  if (facts.other_birth) mine.insert(facts.bridge);
-}
+// The number of the one of which another is made, by the number of that.
+using Parents = std::map<std::uint64_t, std::uint64_t>;
 
 // The numbers of those that are kept, of their parents, and of theirs.
 std::set<std::uint64_t> with_ancestors(std::set<std::uint64_t> kept, const Parents& parents) {
@@ -27,8 +21,7 @@ std::set<std::uint64_t> with_ancestors(std::set<std::uint64_t> kept, const Paren
     const auto found = parents.find(open.back());
     open.pop_back();
     if (found == parents.end()) continue;
-    for (const std::uint64_t parent : found->second)
-      if (kept.insert(parent).second) open.push_back(parent);
+    if (kept.insert(found->second).second) open.push_back(found->second);
   }
   return kept;
 }
@@ -45,17 +38,6 @@ void ChannelFacts::learn(const ChannelFacts& told) {
   freed = std::min(freed, told.freed);
   is_gone = is_gone && told.is_gone;
   graph.insert(told.graph.begin(), told.graph.end());
-}
-
-bool ChannelFacts::are_in_one_group(std::uint32_t one, std::uint32_t another) const {
-  const auto is_in_first = [&](std::uint32_t member) { return *rank_of(member) < static_cast<int>(first_group); };
-  return is_in_first(one) == is_in_first(another);
-}
-
-ChannelFacts ChannelFacts::by_other_birth() const {
-  ChannelFacts facts = *this;
-  std::swap(facts.birth, *facts.other_birth);
-  return facts;
 }
 
 Result<Birthplace> ChannelBook::next(const Request& request, std::uint64_t epoch, std::uint64_t restored) {
@@ -119,7 +101,7 @@ void ChannelBook::await_what_was_kept(std::uint64_t restored) {
   for (const auto& [birth, told] : told_) {
     if (birth.epoch >= restored) continue;
     for (const auto& [number, facts] : told.all) {
-      note_parents(facts, parents);
+      parents[number] = birth.parent;
       if (facts.freed >= restored) kept.insert(number);
       if (facts.freed > restored) needed.insert(number);
     }
@@ -173,7 +155,7 @@ void ChannelBook::cut(std::uint64_t epoch) {
   std::set<std::uint64_t> kept;
   for (const auto& [birth, entry] : mine_) {
     if (entry.facts.members.empty()) continue;
-    note_parents(entry.facts, parents);
+    parents[entry.facts.number] = birth.parent;
     if (entry.facts.freed >= epoch) kept.insert(entry.facts.number);
   }
   kept = with_ancestors(std::move(kept), parents);
@@ -201,15 +183,11 @@ std::vector<ChannelFacts> ChannelBook::facts() const {
 void ChannelBook::learns(const std::vector<std::vector<ChannelFacts>>& told) {
   for (std::uint32_t rank = 0; rank < told.size(); ++rank) {
     for (const ChannelFacts& facts : told[rank]) {
-      told_[facts.birth].by.insert(rank);
+      Told& about = told_[facts.birth];
+      about.by.insert(rank);
       if (facts.members.empty()) continue;
-      note_told(facts);
-      if (facts.other_birth) note_told(facts.by_other_birth());
-      if (!facts.rank_of(me_)) continue;
-      const bool is_mine = !facts.other_birth || facts.are_in_one_group(me_, rank);
-      ChannelFacts mine = is_mine ? facts : facts.by_other_birth();
-      const Birthplace birth = mine.birth;
-      mine_.try_emplace(birth, Entry{std::move(mine), false});
+      about.all.emplace(facts.number, facts).first->second.learn(facts);
+      if (facts.rank_of(me_)) mine_.try_emplace(facts.birth, Entry{facts, false});
     }
   }
   for (auto& [birth, entry] : mine_) {
@@ -218,10 +196,6 @@ void ChannelBook::learns(const std::vector<std::vector<ChannelFacts>>& told) {
     entry.facts.graph = about->second.all.at(entry.facts.number).graph;
     keep_neighbourhoods(entry.facts);
   }
-}
-
-void ChannelBook::note_told(const ChannelFacts& facts) {
-  told_[facts.birth].all.emplace(facts.number, facts).first->second.learn(facts);
 }
 
 void ChannelBook::keep_neighbourhoods(ChannelFacts& facts) const {
@@ -259,12 +233,9 @@ Buffer encode(const std::vector<ChannelFacts>& all) {
     for (const auto value : values) out.put(value);
   };
   for (const ChannelFacts& facts : all) {
-    for (const std::uint64_t value : {facts.number, facts.alike, facts.freed, facts.bridge}) out.put(value);
+    for (const std::uint64_t value : {facts.number, facts.alike, facts.freed}) out.put(value);
     encode(facts.birth, out);
-    out.put(facts.other_birth.has_value());
-    if (facts.other_birth) encode(*facts.other_birth, out);
     out.put(facts.is_gone);
-    out.put(facts.first_group);
     put_all(facts.members);
     put_all(facts.lengths);
     put_all(facts.periodic);
@@ -288,12 +259,9 @@ Result<std::vector<ChannelFacts>> decode_channel_facts(Bytes bytes) {
   std::vector<ChannelFacts> all;
   while (in.good() && in.remaining() != 0) {
     ChannelFacts& facts = all.emplace_back();
-    for (std::uint64_t* const value : {&facts.number, &facts.alike, &facts.freed, &facts.bridge})
-      *value = in.get<std::uint64_t>();
+    for (std::uint64_t* const value : {&facts.number, &facts.alike, &facts.freed}) *value = in.get<std::uint64_t>();
     facts.birth = decode_birthplace(in);
-    if (in.get<bool>()) facts.other_birth = decode_birthplace(in);
     facts.is_gone = in.get<bool>();
-    facts.first_group = in.get<std::uint32_t>();
     get_all(facts.members);
     get_all(facts.lengths);
     get_all(facts.periodic);

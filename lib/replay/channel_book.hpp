@@ -4,8 +4,6 @@
 // the calls that make communicators of that parent after that snapshot() call. All members count alike. Calls that only
 // a group of the parent's ranks makes are counted for each group by itself.
 //
-// The two groups of MPI_Intercomm_create make the same communicator by different calls, each of its own parent.
-//
 // A handle cannot be restored. So a program that has kept a communicator over a snapshot makes it again after
 // restore(). The first calls of a replacement after restore() therefore stand for those that made what was kept, in
 // their order. It may leave out what the dead rank freed right after the snapshot.
@@ -13,7 +11,6 @@
 // Not thread-safe. Local.
 #pragma once
 
-#include <algorithm>
 #include <compare>
 #include <cstdint>
 #include <deque>
@@ -51,14 +48,11 @@ void encode(const Birthplace& birth, ByteWriter& out);
 struct ChannelFacts {
   std::uint64_t number = 0;
   Birthplace birth;
-  std::uint64_t alike = 0;                     // what all members gave the call alike
-  std::uint64_t freed = kNeverFreed;           // after this snapshot() call
-  bool is_gone = false;                        // it was freed before the oldest snapshot that may be restored
-  std::vector<std::uint32_t> members = {};     // their ranks in session.comm(), by rank; one group after the other
-  std::uint32_t first_group = 0;               // of an intercommunicator: members of the one that comes first; else 0
-  std::optional<Birthplace> other_birth = {};  // of MPI_Intercomm_create: the call of the other group
-  std::uint64_t bridge = 0;                    // and the number of the communicator in which their leaders met
-  std::vector<int> lengths = {};               // of a Cartesian grid, by dimension
+  std::uint64_t alike = 0;                  // what all members gave the call alike
+  std::uint64_t freed = kNeverFreed;        // after this snapshot() call
+  bool is_gone = false;                     // it was freed before the oldest snapshot that may be restored
+  std::vector<std::uint32_t> members = {};  // their ranks in session.comm(), by rank
+  std::vector<int> lengths = {};            // of a Cartesian grid, by dimension
   std::vector<int> periodic = {};
   std::vector<int> index = {};  // of a graph, as MPI_Graph_create takes it
   std::vector<int> edges = {};
@@ -68,12 +62,6 @@ struct ChannelFacts {
   [[nodiscard]] std::optional<int> rank_of(std::uint32_t member) const;
   // What another rank tells of the same communicator.
   void learn(const ChannelFacts& told);
-  // Requires: both are members.
-  [[nodiscard]] bool are_in_one_group(std::uint32_t one, std::uint32_t another) const;
-  // The same as the other group has made it. Requires: other_birth.
-  [[nodiscard]] ChannelFacts by_other_birth() const;
-  // Of both groups' calls, the same one for all members.
-  [[nodiscard]] const Birthplace& first_birth() const { return other_birth ? std::min(birth, *other_birth) : birth; }
 };
 
 [[nodiscard]] Buffer encode(const std::vector<ChannelFacts>& facts);
@@ -143,7 +131,6 @@ class ChannelBook {
     std::uint64_t epoch = kBeforeRestore;
     std::uint64_t calls = 0;
   };
-  void note_told(const ChannelFacts& facts);
   void await_what_was_kept(std::uint64_t restored);
   [[nodiscard]] bool fits(const Birthplace& birth, const Request& request) const;
   void keep_neighbourhoods(ChannelFacts& facts) const;

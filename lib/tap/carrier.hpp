@@ -48,23 +48,6 @@ struct Completed {
   MPI_Status* statuses = MPI_STATUSES_IGNORE;  // one, or an array
 };
 
-// What one rank gives to MPI_Dist_graph_create.
-struct Edges {
-  std::span<const int> sources;  // ranks in the parent
-  std::span<const int> degrees;  // how many edges begin at each of these
-  std::span<const int> targets;  // of all edges
-  bool have_weights = false;
-  std::span<const int> weights;  // of as many, or none
-};
-
-// What MPI_Intercomm_create says of the two groups' leaders. All but `leader` count only in that rank of the parent.
-struct Bridge {
-  int leader = 0;
-  MPI_Comm comm = MPI_COMM_NULL;  // of which both leaders are members
-  int remote_leader = 0;
-  int tag = 0;
-};
-
 // A call that makes a communicator of another one.
 struct NewCommunicator {
   const char* call = "";
@@ -74,9 +57,6 @@ struct NewCommunicator {
   MPI_Group group = MPI_GROUP_NULL;        // that the call names
   bool is_of_group = false;                // only its members make the call
   std::optional<std::uint64_t> part = {};  // of a graph of which each rank gives a part: a number of its own
-  std::optional<Edges> edges = {};
-  std::optional<Bridge> bridge = {};
-  std::optional<bool> is_high = {};  // of a merged intercommunicator: whether this rank's group comes last
 };
 
 class Carrier {
@@ -124,13 +104,6 @@ class Carrier {
   // parent, and of another group in place of the call's; null: of that. Nothing: this one is not carried.
   virtual std::optional<int> makes_communicator(const NewCommunicator& one, MPI_Comm* made,
                                                 const std::function<int(MPI_Comm, MPI_Group)>& make) = 0;
-  // The same of MPI_Intercomm_create where only the leaders' communicator is carried, and not the parent of this
-  // leader: the other one is told. MPI_SUCCESS: MPI makes the call; otherwise the call returns this code.
-  virtual int declines_bridge(const Bridge& bridge) = 0;
-  // The same of a call that only begins: the communicator is there when the request is complete. `make`: of another
-  // parent; it fills `made` and `request`.
-  virtual std::optional<int> begins_communicator(const NewCommunicator& one, MPI_Comm* made, MPI_Request* request,
-                                                 const std::function<int(MPI_Comm)>& make) = 0;
   // The application has set an error handler on a communicator.
   virtual void sets_handler(MPI_Comm comm, MPI_Errhandler handler) = 0;
   // The application is about to free a communicator, if it is carried; and has freed it.

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "mpi/communicators.hpp"
@@ -71,21 +72,71 @@ TEST_F(Communicators, that_no_replacement_can_ask_for_are_forgotten) {
   EXPECT_EQ(journal_.obstacle(), std::nullopt);
 }
 
-// Which messages come first does not depend on when each rank begins.
-TEST_F(Communicators, that_are_begun_wait_for_no_rank) {
-  EXPECT_TRUE(journal_.start(0));
+// A communicator that no replacement can get. The program can use it.
+struct NotReplayed {
+  const char* call;
+  void (*make)(MPI_Comm comm, MPI_Comm* made);
+};
+
+void make_by_duplicating_later(MPI_Comm comm, MPI_Comm* made) {
   MPI_Request request = MPI_REQUEST_NULL;
-  if (me_ == 0) MPI_Comm_idup(comm_, &begun_, &request);
-  int word = 0;
-  if (me_ != 0) MPI_Recv(&word, 1, MPI_INT, 0, 7, comm_, MPI_STATUS_IGNORE);
-  for (int peer = 1; me_ == 0 && peer < ranks_; ++peer) MPI_Send(&word, 1, MPI_INT, peer, 7, comm_);
-  if (me_ != 0) MPI_Comm_idup(comm_, &begun_, &request);
+  MPI_Comm_idup(comm, made, &request);
   MPI_Wait(&request, MPI_STATUS_IGNORE);
-  EXPECT_EQ(use({begun_}, me_).size(), 4U);
-  EXPECT_EQ(journal_.obstacle(), std::nullopt);
-  expect_balance();
-  free_all();
 }
+
+// Each rank gives the edge of the next one.
+void make_of_edges(MPI_Comm comm, MPI_Comm* made) {
+  const int next = (rank_in(comm) + 1) % size_of(comm);
+  const int target = (next + 1) % size_of(comm);
+  const int degree = 1;
+  MPI_Dist_graph_create(comm, 1, &next, &degree, &target, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, made);
+}
+
+// Rank 0 and the others, merged again.
+void make_of_two_groups(MPI_Comm comm, MPI_Comm* made) {
+  const int side = rank_in(comm) == 0 ? 0 : 1;
+  MPI_Comm half = MPI_COMM_NULL;
+  MPI_Comm both = MPI_COMM_NULL;
+  MPI_Comm_split(comm, side, 0, &half);
+  MPI_Intercomm_create(half, 0, comm, side == 0 ? 1 : 0, 3, &both);
+  MPI_Barrier(both);
+  MPI_Intercomm_merge(both, side, made);
+  MPI_Comm_free(&both);
+  MPI_Comm_free(&half);
+}
+
+class CommunicatorsNotReplayed : public Communicators, public testing::WithParamInterface<NotReplayed> {
+ protected:
+  // Of 10 and its rank, of each.
+  [[nodiscard]] int sum_of_all() const { return ranks_ * 10 + ranks_ * (ranks_ - 1) / 2; }
+};
+
+TEST_P(CommunicatorsNotReplayed, are_named_as_the_obstacle_until_the_end_and_can_be_used) {
+  EXPECT_TRUE(journal_.start(0));
+  MPI_Comm made = MPI_COMM_NULL;
+  GetParam().make(comm_, &made);
+  const std::string obstacle = "rank " + std::to_string(me_) + " calls " + GetParam().call;
+  EXPECT_EQ(journal_.obstacle(), obstacle);
+  EXPECT_EQ(use({made}, 10 + me_), (std::vector{10 + before_, before_, sum_of_all(), sum_of_all()}));
+  MPI_Comm_free(&made);
+  journal_.enters(1);
+  journal_.takes(1, 0);
+  journal_.is_safe(0);
+  EXPECT_EQ(journal_.obstacle(), obstacle);
+}
+
+TEST_P(CommunicatorsNotReplayed, are_an_obstacle_before_the_rank_restores_too) {
+  MPI_Comm made = MPI_COMM_NULL;
+  GetParam().make(comm_, &made);
+  EXPECT_EQ(journal_.obstacle(), "rank " + std::to_string(me_) + " calls " + GetParam().call + " before restore()");
+  MPI_Comm_free(&made);
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, CommunicatorsNotReplayed,
+                         testing::Values(NotReplayed{"MPI_Comm_idup", make_by_duplicating_later},
+                                         NotReplayed{"MPI_Dist_graph_create", make_of_edges},
+                                         NotReplayed{"MPI_Intercomm_create", make_of_two_groups}),
+                         [](const auto& one) { return std::string(one.param.call); });
 
 // After a repair, the application's own handles are revoked. Here they have too few ranks for the call.
 TEST(StaleHandles, are_replaced_in_all_arguments_of_a_call) {
@@ -137,7 +188,6 @@ TEST_F(Communicators, have_error_handlers_of_their_own) {
 std::vector<int> shape_of(MPI_Comm comm) {
   if (comm == MPI_COMM_NULL) return {};
   std::vector<int> shape{size_of(comm), rank_in(comm)};
-  if (has_two_groups(comm)) shape.push_back(peers_in(comm));
   int kind = MPI_UNDEFINED;
   MPI_Topo_test(comm, &kind);
   shape.push_back(kind);

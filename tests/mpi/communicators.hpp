@@ -14,8 +14,8 @@ namespace cairn::test {
 class Communicators : public CarriedMessages {
  protected:
   Communicators() : CarriedMessages(64 * kMiB, false) {}
-  // Those of a program: a duplicate, its halves, one that rank 0 is not in, a periodic row of all, graphs, one that
-  // every other rank makes, with the last one, one that is begun first, and one of two groups, which are merged again.
+  // Those of a program: a duplicate, its halves, one that rank 0 is not in, a periodic row of all, graphs, and one that
+  // every other rank makes, with the last one.
   void make_all() {
     MPI_Comm_dup(comm_, &duplicate_);
     MPI_Comm_split(duplicate_, me_ % 2, -me_, &half_);
@@ -23,27 +23,8 @@ class Communicators : public CarriedMessages {
     const int periodic = 1;
     MPI_Cart_create(duplicate_, 1, &ranks_, &periodic, 0, &row_);
     make_graph();
-    make_graph_of_edges();
+    MPI_Dist_graph_create_adjacent(comm_, 1, &before_, &before_, 1, &next_, &me_, MPI_INFO_NULL, 0, &neighbours_);
     make_group();
-    MPI_Request request = MPI_REQUEST_NULL;
-    MPI_Comm_idup(duplicate_, &begun_, &request);
-    MPI_Wait(&request, MPI_STATUS_IGNORE);
-    make_two_groups();
-  }
-  // Each rank gives the edge of the next one.
-  void make_graph_of_edges() {
-    const int degree = 1;
-    const int target = (next_ + 1) % ranks_;
-    MPI_Dist_graph_create(comm_, 1, &next_, &degree, &target, &me_, MPI_INFO_NULL, 0, &edges_);
-  }
-  // The first ranks, and the others.
-  [[nodiscard]] bool is_in_first() const { return me_ < ranks_ / 2; }
-  void make_two_groups() {
-    MPI_Comm group = MPI_COMM_NULL;
-    MPI_Comm_split(comm_, is_in_first() ? 0 : 1, 0, &group);
-    MPI_Intercomm_create(group, 0, comm_, is_in_first() ? ranks_ / 2 : 0, 6, &both_);
-    MPI_Intercomm_merge(both_, is_in_first() ? 1 : 0, &merged_);
-    MPI_Comm_free(&group);
   }
   void make_graph() {
     std::vector<int> index;
@@ -67,59 +48,27 @@ class Communicators : public CarriedMessages {
     MPI_Group_free(&all);
   }
   [[nodiscard]] std::vector<MPI_Comm> all() const {
-    return {duplicate_, half_, others_, row_, graph_, edges_, group_, begun_, both_, merged_};
+    return {duplicate_, half_, others_, row_, graph_, neighbours_, group_};
   }
   void free_all() {
     for (MPI_Comm comm : all())
       if (comm != MPI_COMM_NULL) MPI_Comm_free(&comm);
-    duplicate_ = half_ = others_ = row_ = graph_ = edges_ = group_ = begun_ = both_ = merged_ = MPI_COMM_NULL;
+    duplicate_ = half_ = others_ = row_ = graph_ = neighbours_ = group_ = MPI_COMM_NULL;
   }
   MPI_Comm duplicate_ = MPI_COMM_NULL;
   MPI_Comm half_ = MPI_COMM_NULL;
   MPI_Comm others_ = MPI_COMM_NULL;
   MPI_Comm row_ = MPI_COMM_NULL;
   MPI_Comm graph_ = MPI_COMM_NULL;
-  MPI_Comm edges_ = MPI_COMM_NULL;
-  MPI_Comm begun_ = MPI_COMM_NULL;
-  MPI_Comm both_ = MPI_COMM_NULL;  // of two groups
-  MPI_Comm merged_ = MPI_COMM_NULL;
+  MPI_Comm neighbours_ = MPI_COMM_NULL;
   MPI_Comm group_ = MPI_COMM_NULL;
 };
-
-inline bool has_two_groups(MPI_Comm comm) {
-  int has_two = 0;
-  MPI_Comm_test_inter(comm, &has_two);
-  return has_two != 0;
-}
-
-inline int peers_in(MPI_Comm comm) {
-  int size = 0;
-  MPI_Comm_remote_size(comm, &size);
-  return size;
-}
-
-// Each rank sends its number to all of the other group.
-inline std::vector<int> use_both(MPI_Comm comm, int number) {
-  std::vector<int> got(static_cast<std::size_t>(peers_in(comm)), -1);
-  std::vector<MPI_Request> requests;
-  for (int peer = 0; peer < peers_in(comm); ++peer) {
-    MPI_Irecv(&got[static_cast<std::size_t>(peer)], 1, MPI_INT, peer, 4, comm, &requests.emplace_back());
-    MPI_Isend(&number, 1, MPI_INT, peer, 4, comm, &requests.emplace_back());
-  }
-  MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
-  return got;
-}
 
 // Each rank passes a number on in each, and all add theirs.
 inline std::vector<int> use(const std::vector<MPI_Comm>& comms, int number) {
   std::vector<int> got;
   for (const MPI_Comm comm : comms) {
     if (comm == MPI_COMM_NULL) continue;
-    if (has_two_groups(comm)) {
-      const std::vector<int> theirs = use_both(comm, number);
-      got.insert(got.end(), theirs.begin(), theirs.end());
-      continue;
-    }
     const int size = size_of(comm);
     const int me = rank_in(comm);
     int theirs = -1;

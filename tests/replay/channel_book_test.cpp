@@ -388,49 +388,6 @@ TEST(DistributedGraph, is_refused_to_a_replacement_that_gives_another_part) {
   EXPECT_EQ(again.look_up({.epoch = 2}, request, parent).error().code, Code::mismatch);
 }
 
-// Rank 0 alone in one group, ranks 1 and 2 in the other, whose leaders met in communicator 7; as ranks 1 and 2 tell it.
-constexpr Birthplace kOfRank0{.parent = 4, .epoch = 2};
-constexpr Birthplace kOfOthers{.parent = 5, .epoch = 2};
-std::vector<std::vector<ChannelFacts>> told_of_two_groups() {
-  const std::vector<ChannelFacts> facts{
-      {.number = 7, .birth = {.epoch = 2}, .alike = 1, .freed = 3, .members = {0, 1, 2}},
-      {.number = 5, .birth = {.epoch = 2, .place = 1}, .alike = 1, .freed = 3, .members = {1, 2}},
-      {.number = 9,
-       .birth = kOfOthers,
-       .alike = 1,
-       .members = {0, 1, 2},
-       .first_group = 1,
-       .other_birth = kOfRank0,
-       .bridge = 7}};
-  return {{}, facts, facts};
-}
-
-TEST(TwoGroups, have_a_communicator_that_each_member_knows_by_the_call_of_its_own) {
-  ChannelBook again(0);
-  again.learns(told_of_two_groups());
-  const std::vector<std::uint32_t> callers{0};
-  EXPECT_EQ(again.look_up(kOfRank0, {.parent = 4, .alike = 1}, callers).value(), Known::as_member);
-  EXPECT_EQ(again.mine(kOfRank0)->other_birth, kOfOthers);
-  EXPECT_EQ(again.mine(kOfOthers), nullptr);
-  ChannelBook one_of_others(1);
-  one_of_others.learns(told_of_two_groups());
-  EXPECT_EQ(one_of_others.mine(kOfOthers)->other_birth, kOfRank0);
-  EXPECT_EQ(one_of_others.mine(kOfRank0), nullptr);
-}
-
-TEST(TwoGroups, are_made_again_with_all_that_they_were_made_of) {
-  ChannelBook again(0);
-  again.learns(told_of_two_groups());
-  constexpr std::uint64_t kRestored = 5;
-  const auto made = [&](std::uint64_t parent) {
-    return again.next({.parent = parent, .alike = 1}, kRestored, kRestored).value();
-  };
-  EXPECT_EQ(made(0), (Birthplace{.epoch = 2}));
-  EXPECT_EQ(made(0), (Birthplace{.epoch = 2, .place = 1}));  // the group that it is alone in
-  EXPECT_EQ(made(4), kOfRank0);
-  EXPECT_EQ(made(4), (Birthplace{.parent = 4, .epoch = kRestored}));
-}
-
 TEST(ChannelFacts, are_decoded_as_they_were) {
   const ChannelFacts facts{.number = 7,
                            .birth = {3, 6, 5, 2},
@@ -438,9 +395,6 @@ TEST(ChannelFacts, are_decoded_as_they_were) {
                            .freed = 8,
                            .is_gone = true,
                            .members = {0, 4, 5},
-                           .first_group = 2,
-                           .other_birth = Birthplace{8, 0, 4, 1},
-                           .bridge = 11,
                            .lengths = {3},
                            .periodic = {1},
                            .index = {1, 2},
@@ -452,10 +406,6 @@ TEST(ChannelFacts, are_decoded_as_they_were) {
   EXPECT_EQ((*decoded)[0].members, facts.members);
   EXPECT_EQ((*decoded)[0].birth, facts.birth);
   EXPECT_EQ((*decoded)[0].freed, facts.freed);
-  EXPECT_EQ((*decoded)[0].first_group, facts.first_group);
-  EXPECT_EQ((*decoded)[0].other_birth, facts.other_birth);
-  EXPECT_EQ((*decoded)[0].bridge, facts.bridge);
-  EXPECT_EQ((*decoded)[1].other_birth, std::nullopt);
   EXPECT_EQ((*decoded)[0].graph, facts.graph);
   Buffer damaged = encode(std::vector<ChannelFacts>{facts});
   damaged.pop_back();

@@ -191,11 +191,6 @@ class Scenarios(Lost):
     def communicators_that_are_made_after_restore_survive_the_death_of_a_rank_before_any_of_its_calls(self):
         return [self.sweep("communicators", rank) for rank in (1, 3)]
 
-    def a_communicator_that_was_begun_is_kept(self):
-        for name, place in self.places("begun"):
-            strikes = [kill(1, place)]
-            self.expect_local(self.play(name, strikes), strikes)
-
     def collectives_among_neighbours_survive_the_death_of_a_rank_before_any_of_its_calls(self):
         return [self.sweep("neighbours", rank) for rank in (1, 2)]
 

@@ -2,9 +2,8 @@
 // replacement can get again in each way that there is to make them, some of which it keeps, and some of which it makes
 // and frees in the steps.
 //
-//   lost_communicators all|begun --steps N --config FILE --output FILE --pause-ms N
+//   lost_communicators all --steps N --config FILE --output FILE --pause-ms N
 //
-// begun: one that it keeps, too, is begun first (MPI_Comm_idup).
 // It shows what it has computed as lost_steps does.
 #include <mpi.h>
 
@@ -39,44 +38,6 @@ void use(MPI_Comm comm, std::uint64_t& sum) {
   sum = mix(sum, all);
 }
 
-// Messages between the two groups of an intercommunicator: each rank of one exchanges with all of the other.
-void use_both(MPI_Comm comm, std::uint64_t& sum) {
-  int peers = 0;
-  MPI_Comm_remote_size(comm, &peers);
-  std::vector<std::uint64_t> theirs(static_cast<std::size_t>(peers));
-  std::vector<MPI_Request> requests;
-  for (int peer = 0; peer < peers; ++peer) {
-    MPI_Irecv(&theirs[static_cast<std::size_t>(peer)], 1, MPI_UINT64_T, peer, 7, comm, &requests.emplace_back());
-    MPI_Isend(&sum, 1, MPI_UINT64_T, peer, 7, comm, &requests.emplace_back());
-  }
-  MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
-  for (const std::uint64_t one : theirs) sum = mix(sum, 3 * one + 1);
-  std::uint64_t all = 0;
-  MPI_Allreduce(&sum, &all, 1, MPI_UINT64_T, MPI_SUM, comm);
-  sum = mix(sum, 3 * all + 1);
-}
-
-// Of the ranks below that one, and of the others. What it is made of may be freed at once.
-MPI_Comm make_intercommunicator(MPI_Comm comm, int border) {
-  const Place at(comm);
-  const bool is_low = at.rank < border;
-  MPI_Comm half = MPI_COMM_NULL;
-  MPI_Comm meeting = MPI_COMM_NULL;
-  MPI_Comm both = MPI_COMM_NULL;
-  MPI_Comm_split(comm, is_low ? 0 : 1, 0, &half);
-  MPI_Comm_dup(comm, &meeting);
-  MPI_Intercomm_create(half, 0, meeting, is_low ? border : 0, 3, &both);
-  MPI_Comm_free(&meeting);
-  MPI_Comm_free(&half);
-  return both;
-}
-
-MPI_Comm merge(MPI_Comm both, bool is_high) {
-  MPI_Comm all = MPI_COMM_NULL;
-  MPI_Intercomm_merge(both, is_high ? 1 : 0, &all);
-  return all;
-}
-
 // Of the first ranks, in the other order.
 MPI_Comm make_group(MPI_Comm comm, int ranks, int tag) {
   std::vector<int> members;
@@ -95,7 +56,7 @@ MPI_Comm make_group(MPI_Comm comm, int ranks, int tag) {
 // What a program keeps while it runs.
 class Kept {
  public:
-  Kept(MPI_Comm comm, bool begins_one) {
+  explicit Kept(MPI_Comm comm) {
     const Place at(comm);
     MPI_Comm_dup(comm, &add());
     MPI_Comm_dup_with_info(all_.front(), MPI_INFO_NULL, &add());
@@ -104,27 +65,18 @@ class Kept {
     make_rows(comm, at);
     make_graph(comm, at);
     make_group_of_first(comm, at);
-    both_ = make_intercommunicator(comm, 1);
-    add() = merge(both_, at.rank != 0);
-    if (begins_one) {
-      MPI_Request request = MPI_REQUEST_NULL;
-      MPI_Comm_idup(comm, &add(), &request);
-      MPI_Wait(&request, MPI_STATUS_IGNORE);
-    }
     // Of this one only some are members.
     MPI_Comm_split(comm, at.rank < 2 ? 0 : MPI_UNDEFINED, at.size - at.rank, &add());
   }
   ~Kept() {
     for (MPI_Comm& comm : all_)
       if (comm != MPI_COMM_NULL) MPI_Comm_free(&comm);
-    MPI_Comm_free(&both_);
   }
   Kept(const Kept&) = delete;
   Kept& operator=(const Kept&) = delete;
 
   void use_all(std::uint64_t& sum) const {
     for (const MPI_Comm comm : all_) use(comm, sum);
-    use_both(both_, sum);
   }
 
  private:
@@ -165,7 +117,6 @@ class Kept {
     if (at.rank + 1 < at.size) add() = make_group(comm, at.size - 1, 5);
   }
   std::vector<MPI_Comm> all_;
-  MPI_Comm both_ = MPI_COMM_NULL;
 };
 
 // Ranks that work together for some steps.
@@ -226,13 +177,6 @@ void use_for_this_step(MPI_Comm comm, std::int64_t step, std::uint64_t& sum) {
   use(child, sum);
   MPI_Comm_free(&child);
   use_group_for_this_step(comm, at, step, sum);
-  const int border = 1 + static_cast<int>(step % (at.size - 1));
-  MPI_Comm both = make_intercommunicator(comm, border);
-  use_both(both, sum);
-  MPI_Comm all = merge(both, (at.rank < border) == (step % 2 == 0));
-  MPI_Comm_free(&both);
-  use(all, sum);
-  MPI_Comm_free(&all);
 }
 
 void compute(cairn::Session& session, const Options& options) {
@@ -242,7 +186,7 @@ void compute(cairn::Session& session, const Options& options) {
   session.protect("sum", sum);
   session.restore();
   {
-    const Kept kept(session.comm(), options.what == "begun");
+    const Kept kept(session.comm());
     Groups groups(session.comm());
     groups.restore(step);
     lost::take_steps(session, options, step, [&] {

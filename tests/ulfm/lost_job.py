@@ -76,7 +76,6 @@ def programs(binaries, rollback):
         "long": Program([collectives, "long"]),
         "derived": Program([collectives, "derived"]),
         "communicators": Program([communicators, "all"]),
-        "begun": Program([communicators, "begun"]),
         "particles": Program([particles, "named"]),
         "any": Program([particles, "any"]),
         "master": Program([master, "polls"]),
@@ -204,14 +203,11 @@ def hold(rank, call, life=0):
 
 
 def makes_a_communicator(call):
-    return call.startswith(("MPI_Comm_", "MPI_Cart_", "MPI_Graph_", "MPI_Dist_graph_", "MPI_Intercomm_"))
+    return call.startswith(("MPI_Comm_", "MPI_Cart_", "MPI_Graph_", "MPI_Dist_graph_"))
 
 
 def without_communicators(calls):
-    """And without the wait for one that is begun."""
-    waits = {place + 1 for place, call in enumerate(calls) if call == "MPI_Comm_idup"}
-    return [call for place, call in enumerate(calls)
-            if not makes_a_communicator(call) and not (call == "MPI_Wait" and place in waits)]  # fmt: skip
+    return [call for call in calls if not makes_a_communicator(call)]
 
 
 def without_finalize(lives):

@@ -114,19 +114,6 @@ MPI_Comm make_graph_of_neighbours(MPI_Comm comm, int distance) {
   return graph;
 }
 
-// The same, of edges that other ranks give. MPI may give the neighbours any order, but Cairn the same in each run.
-MPI_Comm make_graph_of_edges(MPI_Comm comm, int distance) {
-  const Place at(comm);
-  const int of = (at.rank + 1) % at.size;
-  const int to = (of + distance) % at.size;
-  const std::array targets{to, of, 0, to};
-  const std::array weights{distance, at.rank, distance, distance};
-  const auto degree = static_cast<int>(targets.size());
-  MPI_Comm graph = MPI_COMM_NULL;
-  MPI_Dist_graph_create(comm, 1, &of, &degree, targets.data(), weights.data(), MPI_INFO_NULL, 0, &graph);
-  return graph;
-}
-
 // What MPI says of this rank's part of a graph.
 std::uint64_t shape_of(MPI_Comm graph) {
   int in = 0;
@@ -160,7 +147,7 @@ class Kept {
 
 void use_for_this_step(MPI_Comm comm, std::int64_t step, std::uint64_t& sum) {
   const int distance = 1 + static_cast<int>(step % 2);
-  MPI_Comm graph = step % 3 == 0 ? make_graph_of_edges(comm, distance) : make_graph_of_neighbours(comm, distance);
+  MPI_Comm graph = make_graph_of_neighbours(comm, distance);
   sum = mix(sum, shape_of(graph));
   MPI_Comm copy = MPI_COMM_NULL;
   MPI_Comm_dup(graph, &copy);
@@ -175,16 +162,15 @@ void compute(cairn::Session& session, const Options& options) {
   std::int64_t step = 0;
   std::uint64_t sum = session.rank();
   const MPI_Comm first_graph = make_graph_of_neighbours(comm, 1);
-  const MPI_Comm graph_of_edges = make_graph_of_edges(comm, 1);
-  const std::uint64_t shape = mix(shape_of(first_graph), shape_of(graph_of_edges));
-  const Kept first({make_grid(comm), make_graph(comm), first_graph, graph_of_edges});
+  const std::uint64_t shape = shape_of(first_graph);
+  const Kept first({make_grid(comm), make_graph(comm), first_graph});
   std::uint64_t before = 1;
   first.use(before);
   session.protect("step", step);
   session.protect("sum", sum);
   session.restore();
   const MPI_Comm second_graph = make_graph_of_neighbours(comm, 2);
-  const Kept second({make_grid(comm), second_graph, make_graph_of_edges(comm, 2)});
+  const Kept second({make_grid(comm), second_graph});
   lost::take_steps(session, options, step, [&] {
     sum = mix(mix(mix(sum, before), shape), shape_of(second_graph));
     first.use(sum);

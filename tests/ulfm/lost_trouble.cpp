@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -160,7 +161,6 @@ class Application {
       MPI_Send(&value_, 1, MPI_UINT64_T, ring_.right, 8, ring_.comm);
       MPI_Wait(&pending_, MPI_STATUS_IGNORE);
     }
-    if (is("idup-interrupted") && step_ + 1 == kDeath) begin_and_die();
     if (is("thread-at-once") && step_ + 1 == kDeath) not_replayed::kCalls.at("thread")(ring_);
     if (session_.rank() == 1 && step_ + 1 == (is("exchange-after-restore") ? kDeath + 1 : kDeath) &&
         !dies_elsewhere()) {
@@ -168,7 +168,7 @@ class Application {
       die_once(1);
     }
     if (session_.rank() == 1 && step_ + 1 == kLaterDeath) die_once(2);
-    if (is("idup-awaited") && step_ + 1 == kDeath) not_replayed::kCalls.at("idup")(ring_);
+    if (groups_) groups_->pass();
     if (is("asks-failed") && session_.rank() == 3 && expects_death_ && step_ + 1 == kDeath) wait_for_failure();
     if (differs("fails-in-catch-ups")) std::raise(SIGKILL);
     const std::uint64_t told = differs("sends-other") ? value_ + 1 : value_;
@@ -243,15 +243,6 @@ class Application {
     if (session_.safe_version(cairn::LevelId::global) < version) throw std::runtime_error("it is not at L4");
   }
 
-  // Rank 1 dies while MPI makes a communicator.
-  void begin_and_die() {
-    MPI_Comm all = MPI_COMM_NULL;
-    MPI_Request request = MPI_REQUEST_NULL;
-    MPI_Comm_idup(ring_.comm, &all, &request);
-    if (session_.rank() == 1) die_once(1);
-    MPI_Wait(&request, MPI_STATUS_IGNORE);
-  }
-
   // As a loop does that has no Cairn calls and does not end at MPI errors.
   void wait_for_failure() {
     while (!session_.failed()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -273,6 +264,7 @@ class Application {
     const auto trouble = not_replayed::kCalls.find(options_.what.substr(0, options_.what.find(kReplayed)));
     if (now && trouble != not_replayed::kCalls.end()) trouble->second(ring_);
     if (now && is("restores-one")) session_.restore("unused");
+    if (now && is("intercommunicator")) groups_.emplace(ring_);
     if (is("asks-due")) ask_whether_due();
     if (is("tells-errors") && (step_ == kFirstError || step_ == kLaterError)) receive_too_much();
     if (step_ == kTrouble && is("asked-for")) return take_what_is_asked_for();
@@ -351,6 +343,7 @@ class Application {
   std::vector<std::uint64_t> large_ = std::vector<std::uint64_t>(is("waits") ? 1 << 21 : 0);
   MPI_Request pending_ = MPI_REQUEST_NULL;
   MPI_Comm duplicate_ = MPI_COMM_NULL;
+  std::optional<not_replayed::TwoGroups> groups_;  // until all ranks roll back
   std::uint64_t early_ = 0;
   bool expects_death_ = !std::ifstream(mark_of(1));  // the first one has not happened
 };

@@ -127,17 +127,34 @@ inline void begin_to_duplicate(const Ring& ring) {
   MPI_Comm_free(&all);
 }
 
-// Rank 0, and the others.
-inline void join_two_groups(const Ring& ring, bool meets) {
-  const int side = ring.rank == 0 ? 0 : 1;
-  MPI_Comm half = MPI_COMM_NULL;
-  MPI_Comm both = MPI_COMM_NULL;
-  MPI_Comm_split(ring.comm, side, 0, &half);
-  MPI_Intercomm_create(half, 0, ring.comm, side == 0 ? 1 : 0, 3, &both);
-  if (meets) MPI_Barrier(both);
-  MPI_Comm_free(&both);
-  MPI_Comm_free(&half);
-}
+// Rank 0, and the others, with words between the two.
+class TwoGroups {
+ public:
+  explicit TwoGroups(const Ring& ring) {
+    const int side = ring.rank == 0 ? 0 : 1;
+    MPI_Comm half = MPI_COMM_NULL;
+    MPI_Comm_split(ring.comm, side, 0, &half);
+    MPI_Intercomm_create(half, 0, ring.comm, side == 0 ? 1 : 0, 3, &both_);
+    MPI_Comm_free(&half);
+  }
+  ~TwoGroups() { MPI_Comm_free(&both_); }
+  TwoGroups(const TwoGroups&) = delete;
+  TwoGroups& operator=(const TwoGroups&) = delete;
+
+  // Each rank with each of the other group.
+  void pass() const {
+    int others = 0;
+    MPI_Comm_remote_size(both_, &others);
+    for (int other = 0; other < others; ++other) {
+      std::uint64_t mine = 1;
+      std::uint64_t theirs = 0;
+      MPI_Sendrecv(&mine, 1, MPI_UINT64_T, other, 3, &theirs, 1, MPI_UINT64_T, other, 3, both_, MPI_STATUS_IGNORE);
+    }
+  }
+
+ private:
+  MPI_Comm both_ = MPI_COMM_NULL;
+};
 
 // Rank 0 has no communicator of its own group to give.
 inline void join_self(const Ring& ring) {
@@ -212,8 +229,10 @@ inline void call_in_a_thread(const Ring& ring) {
       alone.pass(3);
     }).join();
   pass_in_a_group(ring);
-  make_graph_of_neighbours(ring);
-  join_two_groups(ring, false);
+  MPI_Comm circle = MPI_COMM_NULL;
+  MPI_Dist_graph_create_adjacent(ring.comm, 1, &ring.left, MPI_UNWEIGHTED, 1, &ring.right, MPI_UNWEIGHTED,
+                                 MPI_INFO_NULL, 0, &circle);
+  MPI_Comm_free(&circle);
 }
 
 inline void spawn(const Ring& ring) {
@@ -245,9 +264,7 @@ inline const std::map<std::string, std::function<void(const Ring&)>> kCalls{
     {"group", pass_in_a_group},
     {"dist-graph", make_graph_of_neighbours},
     {"idup", begin_to_duplicate},
-    {"intercommunicator", [](const Ring& ring) { join_two_groups(ring, false); }},
     {"self-bridge", join_self},
-    {"two-group-collective", [](const Ring& ring) { join_two_groups(ring, true); }},
     {"world", pass_in_the_world},
     {"matched", match},
     {"cancel", cancel},

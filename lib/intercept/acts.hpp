@@ -68,8 +68,7 @@ int carried(int (*next)(Arguments...), const Site& site, Arguments... arguments)
   if (call.is_outermost()) check_collective(site.name, site.comm);
   const Heard heard(call, CallKind::collective, site);
   if constexpr (requires { Carried{arguments...}; }) {
-    if (Carrier* const one = carrier_of(call, site))
-      if (const auto code = one->collective(Carried{arguments...})) return *code;
+    if (Carrier* const one = carrier_of(call, site)) return one->collective(Carried{arguments...});
     const auto make_it = [&](RepairGuard& guard) {
       return is_known_to_all(site.comm) ? guard.collective(Carried{arguments...}) : std::nullopt;
     };
@@ -84,8 +83,7 @@ int carried_with_neighbours(int (*next)(Arguments...), const Site& site, Argumen
   const Call call;
   const Heard heard(call, CallKind::opaque, site);
   if constexpr (requires { Carried{arguments...}; })
-    if (Carrier* const one = carrier_of(call, site))
-      if (const auto code = one->collective(Carried{arguments...})) return *code;
+    if (Carrier* const one = carrier_of(call, site)) return one->collective(Carried{arguments...});
   return make(call, next, site, arguments...);
 }
 

@@ -79,7 +79,7 @@ class MessageCarrier final : public tap::Carrier {
   [[nodiscard]] bool has_matched(MPI_Message message) const override;
   int receive_matched(const tap::IncomingMessage& into, MPI_Message* message, MPI_Status* status,
                       MPI_Request* request) override;
-  std::optional<int> collective(const tap::collectives::Any& call) override;
+  int collective(const tap::collectives::Any& call) override;
   [[nodiscard]] bool has_any(std::span<const MPI_Request> requests) const override;
   int complete(tap::Which which, std::span<MPI_Request> requests, const tap::Completed& completed) override;
   int free(MPI_Request* request) override;

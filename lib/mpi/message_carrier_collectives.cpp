@@ -62,7 +62,7 @@ class MessageCarrier::CollectiveMessages final : public collectives::Messages {
   int size_;
 };
 
-std::optional<int> MessageCarrier::collective(const tap::collectives::Any& call) {
+int MessageCarrier::collective(const tap::collectives::Any& call) {
   const MPI_Comm comm = std::visit([](const auto& one) { return one.comm; }, call);
   CollectiveMessages messages(*this, comm);
   try {

@@ -104,7 +104,7 @@ int MessageCarrier::meet_patiently(const Making& making) {
   });
 }
 
-// Who a rank's neighbours are is known only when MPI has made the graph.
+// The keepers of a rank's neighbours are to have them as MPI tells them.
 int MessageCarrier::tell_keepers(Making& making, MPI_Comm graph) {
   const tap::Unheard unheard;
   PatientMessages messages(*this, making);

@@ -1,4 +1,4 @@
-// The neighbours of each rank in a graph that MPI_Dist_graph_create or its variant has made. MPI tells each rank only
+// The neighbours of each rank in a graph that MPI_Dist_graph_create_adjacent has made. MPI tells each rank only
 // its own, so other ranks keep them, too, for a replacement. Plain data and functions.
 #pragma once
 

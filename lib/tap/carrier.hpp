@@ -88,8 +88,7 @@ class Carrier {
   // Null `request`: the call is over when the message is received. Requires: has_matched(*message).
   virtual int receive_matched(const IncomingMessage& into, MPI_Message* message, MPI_Status* status,
                               MPI_Request* request) = 0;
-  // Nothing: it is not carried.
-  virtual std::optional<int> collective(const collectives::Any& call) = 0;
+  virtual int collective(const collectives::Any& call) = 0;
 
   // Whether it has made any of these requests.
   [[nodiscard]] virtual bool has_any(std::span<const MPI_Request> requests) const = 0;

@@ -152,7 +152,7 @@ void Catalog::retire_damaged(const Known& newer) {
   const auto take = [&](std::vector<Unreadable>& unreadable) {
     std::vector<DirName> dirs;
     std::erase_if(unreadable, [&](const Unreadable& what) {
-      const bool goes = what.damaged() && !what.dir.path.empty() && what.version < id.version;
+      const bool goes = what.can_go_after(id.version);
       if (goes) dirs.push_back(what.dir);
       return goes;
     });

@@ -2,8 +2,9 @@
 // catalogs of all heads agree on which snapshots exist and at which levels each is complete; each node has manifests of
 // its own.
 //
-// Snapshots are removed here and nowhere else: manifest first, so that a crash in between leaves nothing that counts.
-// Only a successful vote of all heads is a reason to remove one.
+// A job removes snapshots here and nowhere else: manifest first, so that a crash in between leaves nothing that counts.
+// Only a successful vote of all heads is a reason to remove one. For a job that does not run, ckpt-tool removes them
+// (inspect/removal).
 //
 // One thread, the head's. Local: no call communicates.
 #pragma once

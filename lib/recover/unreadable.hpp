@@ -33,6 +33,8 @@ struct Unreadable {
   [[nodiscard]] bool damaged() const { return error.code == Code::corrupt; }
   [[nodiscard]] Unread kind() const { return damaged() ? Unread::damaged : Unread::perhaps_whole; }
   [[nodiscard]] bool is_mark() const { return run.value == 0; }
+  // Whether it can be removed once a snapshot of this version is complete at all its levels.
+  [[nodiscard]] bool can_go_after(Version newer) const { return damaged() && !dir.path.empty() && version < newer; }
 };
 
 // Decides whether something unreadable is of the past and no longer matters. It is, if its life came before the newest

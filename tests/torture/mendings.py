@@ -472,6 +472,31 @@ MENDINGS = [
              "        if (one->has_gaps) fill_with_nothing(one->info, *bytes);\n",
              "        if (one->has_gaps && !one->whole) fill_with_nothing(one->info, *bytes);\n"),
     ], seen_by="Export.leaves_lost_ranks_out_if_asked"),
+    Mending("prune counts snapshots that are not recoverable, and takes the last one that is", [
+        Edit("lib/inspect/removal.cpp",
+             "    if (stored.usable) one.complete.add(kRecoverable);\n",
+             "    one.complete.add(kRecoverable);\n"),
+    ], seen_by="Removals.by_prune_do_not_count_what_a_lost_node_has_made_unrecoverable", test="cluster_removal"),
+    Mending("delete takes the last recoverable snapshot without --force", [
+        Edit("lib/inspect/removal.cpp",
+             "(loses_usable && !keeps_usable) || (loses_any && plan_.kept.empty());\n",
+             "loses_usable && loses_any && keeps_usable;\n"),
+    ], seen_by="Removals.tell_that_no_snapshot_would_be_left", test="cluster_removal"),
+    Mending("delete removes files before the manifests that name them", [
+        Edit("lib/inspect/removal.cpp",
+             "      if (part.holder.is_shared() || !part.has_manifest) continue;\n",
+             "      if (part.holder.is_shared() || part.has_manifest) continue;\n"),
+    ], seen_by="Removals.that_crash_at_any_store_operation_leave_what_is_listed_whole", test="cluster_removal"),
+    Mending("prune removes a snapshot of which a manifest has a newer format", [
+        Edit("lib/inspect/removal.cpp",
+             "    if (stored.unjudged) return plan_.spared.push_back(*stored.unjudged);\n",
+             ""),
+    ], seen_by="Remove.never_touches_what_it_cannot_judge"),
+    Mending("delete does not hold the locks of the stores", [
+        Edit("tools/ckpt-tool/locked_stores.cpp",
+             "    locked.locks.push_back(std::move(*lock));\n",
+             ""),
+    ], seen_by="Remove.holds_the_locks_while_it_removes"),
     Mending("blocks of a global array are joined one below the other", [
         Edit("lib/format/joined_regions.cpp",
              "  if (!in_one_array) return join_in_order(regions);\n",

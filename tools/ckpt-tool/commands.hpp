@@ -70,6 +70,18 @@ struct ExportRequest {
 // kDamage: ranks were left out.
 [[nodiscard]] cairn::Result<ExitCode> export_regions(const ExportRequest& request);
 
+struct RemovalRequest {
+  Target target;
+  bool json = false;
+  bool yes = false;                     // else only shows what would go
+  bool force = false;                   // also the last recoverable snapshot
+  std::vector<std::uint32_t> versions;  // of delete
+  std::uint32_t keep = 0;               // of prune
+};
+[[nodiscard]] cairn::Result<ExitCode> delete_versions(const RemovalRequest& request);
+// kDamage: snapshots stay because a manifest of theirs cannot be judged.
+[[nodiscard]] cairn::Result<ExitCode> prune(const RemovalRequest& request);
+
 struct TraceRequest {
   std::vector<std::string> inputs;  // files, or [log] trace as it was set
   std::string output;               // empty: only the table

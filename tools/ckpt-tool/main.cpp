@@ -1,4 +1,4 @@
-// ckpt-tool: looks at the snapshots of a job, running or not, and says when to take them. Changes no store.
+// ckpt-tool: looks at the snapshots of a job, running or not, and says when to take them. Removes some if asked to.
 #include <exception>
 #include <string>
 
@@ -24,7 +24,8 @@ constexpr const char* kExitCodes =
 constexpr const char* kAbout =
     "Shows and verifies the snapshots of a Cairn job, plans how often to take them, and reports why a job hangs or\n"
     "which of its nodes are sick.\n"
-    "Changes no store but with health --clear and --report, so it may be used while the job runs.\n";
+    "delete and prune remove snapshots of a job that does not run. Other commands change no store but with health\n"
+    "--clear and --report, so they may be used while the job runs.\n";
 
 constexpr const char* kExamples =
     "Examples:\n"
@@ -49,6 +50,26 @@ constexpr const char* kExportExamples =
     "  ckpt-tool export --config heat.ini newest plate --to plate.npy\n"
     "  ckpt-tool export --config heat.ini 52 --to heat52.h5\n"
     "  ckpt-tool export --local from-node0 --local from-node1 --job heat 52 --to heat52      (a directory)";
+
+constexpr const char* kRemovalExitCodes =
+    "Exit codes:\n"
+    "  0  done, or without --yes: this would be done\n"
+    "  1  the same, but snapshots stay because a manifest has a newer format, another key, or cannot be read (prune)\n"
+    "  2  nothing or not all was removed: the job runs, the version does not exist, or it is the last one\n";
+
+constexpr const char* kDeleteExamples =
+    "Without --yes, only shows what would be removed. Refused while the job runs.\n"
+    "Examples:\n"
+    "  ckpt-tool delete --config heat.ini 40 41\n"
+    "  ckpt-tool delete --config heat.ini 40 41 --yes";
+
+constexpr const char* kPruneExamples =
+    "Without --yes, only shows what would be removed. Refused while the job runs. Reads no data, as list: run verify\n"
+    "first. Also removes snapshots that no restart can use if they are older than one that is kept, and directories\n"
+    "without a manifest.\n"
+    "Examples:\n"
+    "  ckpt-tool prune --config heat.ini --keep 2\n"
+    "  ckpt-tool prune --config heat.ini --keep 2 --yes";
 
 constexpr const char* kPlanAbout =
     "Compute how often to take snapshots at each level, the overhead, and the lines for the INI file. Or report\n"
@@ -250,6 +271,33 @@ CLI::App* add_export(CLI::App& app, ckpt_tool::ExportRequest& request) {
   return command;
 }
 
+CLI::App* add_removal(CLI::App& app, ckpt_tool::RemovalRequest& request, const char* name, const char* about) {
+  CLI::App* const command = app.add_subcommand(name, about);
+  add_target(*command, request.target);
+  command->add_flag("--json", request.json, "Print JSON; the man page names its members");
+  command->add_flag("--yes", request.yes, "Remove, instead of showing what would be removed");
+  return command;
+}
+
+CLI::App* add_delete(CLI::App& app, ckpt_tool::RemovalRequest& request) {
+  CLI::App* const command = add_removal(app, request, "delete", "Remove snapshots of a job that does not run");
+  command->add_option("VERSION", request.versions, "The snapshots, as list shows them")->required();
+  command->add_flag("--force", request.force, "Also if no snapshot is left that a restart can use");
+  command->footer(std::string(kRemovalExitCodes) + kDeleteExamples);
+  return command;
+}
+
+CLI::App* add_prune(CLI::App& app, ckpt_tool::RemovalRequest& request) {
+  CLI::App* const command =
+      add_removal(app, request, "prune", "Remove all but the newest snapshots of a job that does not run");
+  command->add_option("--keep", request.keep, "How many recoverable snapshots stay")
+      ->type_name("N")
+      ->required()
+      ->check(CLI::Range(1U, 1U << 24U));
+  command->footer(std::string(kRemovalExitCodes) + kPruneExamples);
+  return command;
+}
+
 CLI::App* add_trace(CLI::App& app, ckpt_tool::TraceRequest& request) {
   CLI::App* const command = app.add_subcommand("trace", "Combine the traces of a job's processes, for ui.perfetto.dev");
   command->add_option("FILE", request.inputs, "Trace files, or the path that [log] trace was set to: all of its files")
@@ -292,6 +340,11 @@ int run(int argc, char** argv) {
   ckpt_tool::ExportRequest exports;
   CLI::App* exporting = add_export(app, exports);
 
+  ckpt_tool::RemovalRequest deletion;
+  CLI::App* deleting = add_delete(app, deletion);
+  ckpt_tool::RemovalRequest pruning;
+  CLI::App* prune = add_prune(app, pruning);
+
   ckpt_tool::TraceRequest traces;
   CLI::App* trace = add_trace(app, traces);
 
@@ -320,6 +373,8 @@ int run(int argc, char** argv) {
                     : hang->parsed()      ? ckpt_tool::hang(hanging)
                     : health->parsed()    ? ckpt_tool::health(sick)
                     : exporting->parsed() ? ckpt_tool::export_regions(exports)
+                    : deleting->parsed()  ? ckpt_tool::delete_versions(deletion)
+                    : prune->parsed()     ? ckpt_tool::prune(pruning)
                     : trace->parsed()     ? ckpt_tool::trace(traces)
                     : on_ranks.ranks      ? ckpt_tool::plan_ranks(on_ranks)
                     : plan->parsed()      ? ckpt_tool::plan(options.scenario)

@@ -256,10 +256,13 @@ Result<OpenStores> open_job(const Places& places, const std::string& job) {
   for (const std::string& root : places.node_roots) {
     std::shared_ptr<const cairn::Store> store;
     if (auto status = open_if_there(root, job, seen, store); !status) return fail(status.error());
-    if (store) opened.stores.nodes.push_back(std::move(store));
+    if (!store) continue;
+    opened.stores.nodes.push_back(std::move(store));
+    opened.node_roots.push_back(root);
   }
   for (const std::string& root : places.globals) {
     if (auto status = open_if_there(root, job, seen, opened.stores.global); !status) return fail(status.error());
+    opened.global_root = root;
   }
   Closed closed;
   if (opened.empty()) opened.jobs = jobs_in(places, closed);

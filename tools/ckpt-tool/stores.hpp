@@ -32,8 +32,10 @@ struct Places {
 struct OpenStores {
   std::string job;
   cairn::JobStores stores;
-  std::vector<std::string> places;  // the directories that were searched, for messages
-  std::set<std::string> jobs = {};  // whose files are there, if there are none of this job
+  std::vector<std::string> places;           // the directories that were searched, for messages
+  std::set<std::string> jobs = {};           // whose files are there, if there are none of this job
+  std::vector<std::string> node_roots = {};  // where each of stores.nodes was opened
+  std::string global_root = {};              // the same for stores.global
   [[nodiscard]] std::string places_text() const;
   [[nodiscard]] bool empty() const { return stores.nodes.empty() && !stores.global; }
   // "no snapshots of job heat in DIR", and which jobs have files there.

@@ -116,11 +116,13 @@ _ckpt_tool() {
   local scenario='--cost --recovery --mtbf --node-mtbf --nodes --shares --levels --measured'
   local options
   case $command in
-    '') options='list inspect verify export hang health trace plan simulate --version' ;;
+    '') options='list inspect verify export delete prune hang health trace plan simulate --version' ;;
     list) options=$stores ;;
     inspect) options="$stores --version --details" ;;
     verify) options="$stores --version --quiet" ;;
     export) options="${stores% --json} --to --rank --partial" ;;
+    delete) options="$stores --yes --force" ;;
+    prune) options="$stores --yes --keep" ;;
     hang) options="$stores --after --watch --stacks" ;;
     health) options="$stores --watch --clear --report --check-rules --default-rules" ;;
     trace) options='--output -o' ;;
@@ -135,7 +137,7 @@ _ckpt_tool() {
     *,--local | *,--global) _cairn_offer_directories ;;
     *,--measured | trace,-o | trace,--output) _cairn_offer_files json ;;
     export,--to) _cairn_offer_files ;;
-    export,--rank | plan,--ranks) ;;
+    export,--rank | plan,--ranks | prune,--keep) ;;
     *,--plot) _cairn_offer_files svg ;;
     *,--paper) _cairn_offer -W bondarenko2019 ;;
     *,--levels) _cairn_offer_entry -W '1 2 3 4' ;;

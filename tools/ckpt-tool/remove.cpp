@@ -1,0 +1,122 @@
+// delete and prune: which snapshots go is decided in lib/inspect/removal.
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "commands.hpp"
+#include "health_watch.hpp"
+#include "inspect/removal.hpp"
+#include "locked_stores.hpp"
+#include "removal_text.hpp"
+
+namespace ckpt_tool {
+namespace {
+
+using cairn::Code;
+using cairn::fail;
+using cairn::Finding;
+using cairn::RemovalPlan;
+using cairn::Result;
+using cairn::Status;
+using cairn::Survey;
+
+// The locks of the stores that are here do not show a run on other hosts.
+Status check_no_heads(const RemovalRequest& request, const OpenStores& opened) {
+  if (!opened.stores.global) return {};
+  const auto watched = look_for_heads(request.target, opened);
+  if (!watched) return fail(watched.error());
+  if (!watched->now()) return {};
+  return fail(Code::taken_over, fmt::format("job {} runs on other hosts: {}", opened.job, watch_text(*watched)),
+              "wait until it has ended; if it was killed, wait for a minute");
+}
+
+// The caller's version does not exist, or cannot be judged.
+Status check_chosen(const RemovalRequest& request, const OpenStores& opened, const Survey& survey,
+                    const RemovalPlan& plan) {
+  if (!plan.spared.empty()) {
+    const Finding& finding = plan.spared.front();
+    return fail(Code::invalid_argument,
+                fmt::format("version {} stays, since its files cannot be judged: {}", finding.snapshot.version.value,
+                            finding_text(finding)),
+                "use the Cairn that wrote them, or their key");
+  }
+  for (const std::uint32_t version : request.versions) {
+    const auto is_it = [&](const cairn::Removal& removal) { return removal.snapshot.version.value == version; };
+    if (std::ranges::none_of(plan.removals, is_it)) return fail(no_such_version(opened, version, survey));
+  }
+  return {};
+}
+
+// A mark or a record that cannot be judged says which snapshots a restart uses.
+Status check_records(const Survey& survey) {
+  for (const Finding& finding : survey.findings) {
+    if (finding.snapshot.version.value != 0 || !is_unknown(finding.state)) continue;
+    return fail(Code::invalid_argument,
+                fmt::format("it is not known which snapshots a restart uses: {}", finding_text(finding)),
+                "use the Cairn that wrote the file, or its key");
+  }
+  return {};
+}
+
+Status check_last(const RemovalRequest& request, const OpenStores& opened, const RemovalPlan& plan) {
+  if (!plan.takes_last || request.force) return {};
+  return fail(Code::invalid_argument,
+              fmt::format("job {} would have no snapshot left that a restart can use", opened.job),
+              "add --force to remove it nevertheless");
+}
+
+using Planned = std::function<Result<RemovalPlan>(const OpenStores&, const Survey&)>;
+
+Result<ExitCode> remove(const RemovalRequest& request, const Planned& make_plan) {
+  const auto opened = open_stores(request.target);
+  if (!opened) return fail(opened.error());
+  if (opened->empty()) return fail(opened->nothing("snapshots"));
+  LockedStores locked;
+  if (request.yes) {
+    auto held = lock_stores(*opened);
+    if (!held) return fail(held.error());
+    locked = std::move(*held);
+  }
+  const auto survey = take_survey(opened->stores);
+  if (!survey) return fail(survey.error());
+  const bool all_nodes = sees_all_nodes(*survey);
+  if (request.yes && !all_nodes) {
+    if (auto status = check_no_heads(request, *opened); !status) return fail(status.error());
+  }
+  const auto plan = make_plan(*opened, *survey);
+  if (!plan) return fail(plan.error());
+  if (auto status = check_last(request, *opened, *plan); !status) return fail(status.error());
+  const auto report = [&](const cairn::Removal& removal) {
+    if (!request.json) fmt::print("{}\n", removal_text(removal, true));
+  };
+  if (request.yes) {
+    if (auto status = remove_snapshots(*plan, locked.stores, report); !status)
+      return fail(status.error().in("not all was removed"));
+  }
+  (request.json ? print_removals_json : print_removals)(request, *opened, *plan, all_nodes);
+  return plan->spared.empty() ? kGood : kDamage;
+}
+
+}  // namespace
+
+Result<ExitCode> delete_versions(const RemovalRequest& request) {
+  return remove(request, [&](const OpenStores& opened, const Survey& survey) -> Result<RemovalPlan> {
+    std::set<cairn::Version> versions;
+    for (const std::uint32_t version : request.versions) versions.insert(cairn::Version{version});
+    auto plan = plan_deletion(opened.stores, survey, versions);
+    if (!plan) return plan;
+    if (auto status = check_chosen(request, opened, survey, *plan); !status) return fail(status.error());
+    return plan;
+  });
+}
+
+Result<ExitCode> prune(const RemovalRequest& request) {
+  return remove(request, [&](const OpenStores& opened, const Survey& survey) -> Result<RemovalPlan> {
+    if (auto status = check_records(survey); !status) return fail(status.error());
+    return plan_pruning(opened.stores, survey, request.keep);
+  });
+}
+
+}  // namespace ckpt_tool

@@ -103,7 +103,7 @@ class Collector {
     const FileName manifest = names::manifest(dir);
     const auto finding = std::ranges::find_if(
         survey_.findings, [&](const Finding& one) { return one.holder == holder && one.file == manifest; });
-    if (finding == survey_.findings.end()) return;
+    if (finding == survey_.findings.end() || finding->state == Finding::State::missing) return;
     if (finding->state != Finding::State::damaged || !can_judge) stored.unjudged = *finding;
   }
 
@@ -143,12 +143,15 @@ class Planner {
     bool loses_usable = false;
     bool loses_any = false;
     bool keeps_usable = false;
+    LevelSet stays;
     for (const auto& [dir, stored] : stored_) {
       const bool goes = gone_.contains(&stored);
       (goes ? loses_usable : keeps_usable) |= stored.usable;
+      if (stored.usable) (goes ? plan_.levels_lost : stays).add(stored.levels.complete);
       loses_any |= goes && stored.recoverable;
       if (!goes && stored.recoverable) plan_.kept.push_back(stored.snapshot);
     }
+    plan_.levels_lost.remove(stays);
     std::ranges::sort(plan_.kept, std::ranges::greater());
     plan_.takes_last = (loses_usable && !keeps_usable) || (loses_any && plan_.kept.empty());
     return std::move(plan_);

@@ -49,6 +49,7 @@ struct RemovalPlan {
   std::vector<Removal> removals;  // in the order in which they go: oldest first
   std::vector<Identity> kept;     // recoverable ones that stay, newest first
   std::vector<Finding> spared;    // manifests that cannot be judged; without them, their snapshots would go
+  LevelSet levels_lost;           // a snapshot that goes is whole there, and none that stays
   bool takes_last = false;        // no recoverable snapshot would be left, or none that a restart uses
 };
 

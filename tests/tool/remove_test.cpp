@@ -5,6 +5,7 @@
 #include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <map>
 
 #include <gmock/gmock.h>
@@ -251,6 +252,31 @@ TEST_F(Remove, refuses_stores_of_different_jobs) {
   ASSERT_TRUE(write_chain_mark(**global, {RunId{2}, job.global()}, {}));
   expect_refused("delete 40 --yes", {job.local() + "/node0000/heat", job.global() + "/heat"});
   expect_refused("prune --keep 1", {job.local() + "/node0000/heat", job.global() + "/heat"});
+}
+
+// The files of a snapshot in the global store do not count without their manifest.
+TEST_F(Remove, by_prune_takes_what_has_lost_its_manifest_in_the_global_store) {
+  fs::remove(job.global_snapshot(40) + "/manifest.json");
+  for (std::uint32_t node = 0; node < kNodes; ++node) fs::remove_all(job.node(node, 40));
+  EXPECT_EQ(run_on(job, "prune --keep 5 --yes").code, 0);
+  EXPECT_FALSE(fs::exists(job.global_snapshot(40)));
+}
+
+TEST_F(Remove, tells_at_which_levels_no_snapshot_stays) {
+  const Outcome outcome = run_on(job, "prune --keep 1");
+  EXPECT_THAT(outcome.out, Names({"note", "L2", "L3", "L4"}));
+  EXPECT_THAT(json::parse(run_on(job, "prune --keep 2 --json").out)["levels_lost"], ElementsAre("L4"));
+  EXPECT_THAT(run_on(job, "delete 42").out, Not(testing::HasSubstr("note")));
+}
+
+TEST_F(Remove, leaves_a_directory_alone_that_is_no_store) {
+  const std::string foreign = job.root() + "/foreign";
+  fs::create_directories(foreign + "/photos");
+  std::ofstream(foreign + "/photos/manifest.json") << "mine";
+  for (const std::string command : {"delete 1 --yes", "prune --keep 1 --yes"}) {
+    (void)run_tool(command + " --job photos --local " + foreign + " --global " + foreign);
+    EXPECT_EQ(std::distance(fs::directory_iterator(foreign + "/photos"), fs::directory_iterator()), 1) << command;
+  }
 }
 
 TEST_F(Remove, says_that_there_is_nothing) {

@@ -71,6 +71,12 @@ std::string versions_text(const std::vector<cairn::Identity>& snapshots) {
   return versions.empty() ? "none" : fmt::format("{}", fmt::join(versions, ", "));
 }
 
+std::string level_names(cairn::LevelSet levels) {
+  std::vector<std::string> all;
+  for (const cairn::LevelId level : levels) all.push_back(level_text(level));
+  return fmt::format("{}", fmt::join(all, ", "));
+}
+
 std::string summary_text(const RemovalPlan& plan, bool done) {
   if (plan.removals.empty()) return "there is nothing to remove";
   const Sum sum = sum_of(plan);
@@ -96,6 +102,8 @@ void print_removals(const RemovalRequest& request, const OpenStores& opened, con
   fmt::print("recoverable snapshots that stay: {}\n", versions_text(plan.kept));
   if (!all_nodes && !plan.removals.empty())
     fmt::print("note: not all node stores are here; files in the others stay, and a restart may find them\n");
+  if (!plan.levels_lost.empty() && !plan.takes_last)
+    fmt::print("note: at {}, no snapshot stays\n", level_names(plan.levels_lost));
   if (plan.takes_last)
     fmt::print("note: no snapshot can be restored then; the next run needs CAIRN_RESTART_MODE=fresh\n");
   fmt::print("job {}: {}\n", opened.job, summary_text(plan, request.yes));
@@ -122,6 +130,8 @@ void print_removals_json(const RemovalRequest& request, const OpenStores& opened
   for (const cairn::Finding& finding : plan.spared)
     root["spared"].push_back(
         Json{{"state", state_text(finding.state)}, {"where", finding.where}, {"what", finding.what}});
+  root["levels_lost"] = Json::array();
+  for (const cairn::LevelId level : plan.levels_lost) root["levels_lost"].push_back(level_text(level));
   root["all_nodes"] = all_nodes;
   root["takes_last"] = plan.takes_last;
   fmt::print("{}\n", cairn::json_text(root, 1));

@@ -69,34 +69,47 @@ Status check_last(const RemovalRequest& request, const OpenStores& opened, const
 
 using Planned = std::function<Result<RemovalPlan>(const OpenStores&, const Survey&)>;
 
+struct Prepared {
+  RemovalPlan plan;
+  bool all_nodes = false;
+};
+
+Result<Prepared> prepare(const RemovalRequest& request, const OpenStores& opened, const Planned& make_plan) {
+  const auto survey = take_survey(opened.stores);
+  if (!survey) return fail(survey.error());
+  auto plan = make_plan(opened, *survey);
+  if (!plan) return fail(plan.error());
+  if (auto status = check_last(request, opened, *plan); !status) return fail(status.error());
+  return Prepared{std::move(*plan), sees_all_nodes(*survey)};
+}
+
+// What is prepared without locks may be out of date. But a directory where nothing goes is not even locked: it may not
+// be a store.
+Result<Prepared> carry_out(const RemovalRequest& request, const OpenStores& opened, const Planned& make_plan) {
+  const auto locked = lock_stores(opened);
+  if (!locked) return fail(locked.error());
+  auto prepared = prepare(request, opened, make_plan);
+  if (!prepared) return prepared;
+  if (!prepared->all_nodes) {
+    if (auto status = check_no_heads(request, opened); !status) return fail(status.error());
+  }
+  const auto report = [&](const cairn::Removal& removal) {
+    if (!request.json) fmt::print("{}\n", removal_text(removal, true));
+  };
+  if (auto status = remove_snapshots(prepared->plan, locked->stores, report); !status)
+    return fail(status.error().in("not all was removed"));
+  return prepared;
+}
+
 Result<ExitCode> remove(const RemovalRequest& request, const Planned& make_plan) {
   const auto opened = open_stores(request.target);
   if (!opened) return fail(opened.error());
   if (opened->empty()) return fail(opened->nothing("snapshots"));
-  LockedStores locked;
-  if (request.yes) {
-    auto held = lock_stores(*opened);
-    if (!held) return fail(held.error());
-    locked = std::move(*held);
-  }
-  const auto survey = take_survey(opened->stores);
-  if (!survey) return fail(survey.error());
-  const bool all_nodes = sees_all_nodes(*survey);
-  if (request.yes && !all_nodes) {
-    if (auto status = check_no_heads(request, *opened); !status) return fail(status.error());
-  }
-  const auto plan = make_plan(*opened, *survey);
-  if (!plan) return fail(plan.error());
-  if (auto status = check_last(request, *opened, *plan); !status) return fail(status.error());
-  const auto report = [&](const cairn::Removal& removal) {
-    if (!request.json) fmt::print("{}\n", removal_text(removal, true));
-  };
-  if (request.yes) {
-    if (auto status = remove_snapshots(*plan, locked.stores, report); !status)
-      return fail(status.error().in("not all was removed"));
-  }
-  (request.json ? print_removals_json : print_removals)(request, *opened, *plan, all_nodes);
-  return plan->spared.empty() ? kGood : kDamage;
+  auto prepared = prepare(request, *opened, make_plan);
+  if (prepared && request.yes && !prepared->plan.removals.empty()) prepared = carry_out(request, *opened, make_plan);
+  if (!prepared) return fail(prepared.error());
+  (request.json ? print_removals_json : print_removals)(request, *opened, prepared->plan, prepared->all_nodes);
+  return prepared->plan.spared.empty() ? kGood : kDamage;
 }
 
 }  // namespace

@@ -37,10 +37,8 @@ Status check_chosen(const RemovalRequest& request, const OpenStores& opened, con
                     const RemovalPlan& plan) {
   if (!plan.spared.empty()) {
     const Finding& finding = plan.spared.front();
-    return fail(Code::invalid_argument,
-                fmt::format("version {} stays, since its files cannot be judged: {}", finding.snapshot.version.value,
-                            finding_text(finding)),
-                "use the Cairn that wrote them, or their key");
+    return fail(Code::invalid_argument, fmt::format("version {} stays, since its files cannot be judged: {}",
+                                                    finding.snapshot.version.value, finding_text(finding)));
   }
   for (const std::uint32_t version : request.versions) {
     const auto is_it = [&](const cairn::Removal& removal) { return removal.snapshot.version.value == version; };
@@ -54,8 +52,7 @@ Status check_records(const Survey& survey) {
   for (const Finding& finding : survey.findings) {
     if (finding.snapshot.version.value != 0 || !is_unknown(finding.state)) continue;
     return fail(Code::invalid_argument,
-                fmt::format("it is not known which snapshots a restart uses: {}", finding_text(finding)),
-                "use the Cairn that wrote the file, or its key");
+                fmt::format("it is not known which snapshots a restart uses: {}", finding_text(finding)));
   }
   return {};
 }

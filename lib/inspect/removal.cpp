@@ -146,7 +146,9 @@ class Planner {
     LevelSet stays;
     for (const auto& [dir, stored] : stored_) {
       const bool goes = gone_.contains(&stored);
-      (goes ? loses_usable : keeps_usable) |= stored.usable;
+      // With nodes that are not here, it may be recoverable.
+      loses_usable |= goes && (stored.usable || stored.absent_nodes);
+      keeps_usable |= !goes && stored.usable;
       if (stored.usable) (goes ? plan_.levels_lost : stays).add(stored.levels.complete);
       loses_any |= goes && stored.recoverable;
       if (!goes && stored.recoverable) plan_.kept.push_back(stored.snapshot);

@@ -50,7 +50,8 @@ struct RemovalPlan {
   std::vector<Identity> kept;     // recoverable ones that stay, newest first
   std::vector<Finding> spared;    // manifests that cannot be judged; without them, their snapshots would go
   LevelSet levels_lost;           // a snapshot that goes is whole there, and none that stays
-  bool takes_last = false;        // no recoverable snapshot would be left, or none that a restart uses
+  // No recoverable snapshot would be left, or none that a restart uses. Those that go may need nodes that are not here.
+  bool takes_last = false;
 };
 
 // Whether the stores include those of all nodes of the newest snapshot. If not, the job may run on other hosts, and

@@ -136,6 +136,14 @@ TEST_F(Remove, takes_the_last_recoverable_snapshot_only_by_force) {
   expect_refused("delete 40 --yes", {"40"});
 }
 
+// The nodes that are not here may have the rest of it.
+TEST_F(Remove, takes_what_may_be_the_last_recoverable_snapshot_only_by_force) {
+  EXPECT_EQ(run_on(job, "delete 40 41 --yes").code, 0);
+  job.lose_node(3);
+  expect_refused("delete 42 --yes", {"--force"});
+  EXPECT_EQ(run_on(job, "delete 42 --yes --force").code, 0);
+}
+
 // What is from before a fresh start is not what a restart could take instead.
 TEST_F(Remove, counts_only_what_a_restart_uses) {
   job.add_run({{2}, RunId{7}, RunRecord::Parent::fresh, {}, true, false});

@@ -359,8 +359,20 @@ class SessionBase {
   // contents of the regions are undefined, except where protect() says otherwise. snapshot() throws until a later
   // restore() succeeds.
   RestoreReport restore();
-  // Does the same for one region; other regions keep their contents. All ranks pass the same name. It is a `mismatch`
-  // if ranks would have to exchange elements.
+  // Restores this version, which need not be the newest. Then the job is on the branch of this version: newer versions
+  // are not restored any more, and are removed when one of the branch has reached the same levels. Later runs repeat
+  // the program's first call. So that call does not choose the version that was the last to be chosen: it restores the
+  // newest of its branch. A later call restores this version in any case.
+  //
+  // The version may be of a job that has finished. A version that the user chooses at the start ([restart] version)
+  // comes before that of the first call, and a fresh start ([restart] mode = fresh) before both.
+  //
+  // Collective. All ranks pass the same version.
+  // Throws: as above. Kind `usage` if the version is 0. Kind `unrecoverable` if this version cannot be restored; the
+  // text lists those that can.
+  RestoreReport restore(std::uint32_t version);
+  // Does the same as restore() for one region; other regions keep their contents. All ranks pass the same name. It is a
+  // `mismatch` if ranks would have to exchange elements.
   //
   // Collective.
   // Throws: as above. Kind `usage` if the name is empty.

@@ -39,7 +39,7 @@ tl::unexpected<Error> fail_newer_format(std::string_view what, std::uint64_t for
 }
 
 std::optional<Code> code_of(std::uint64_t number) {
-  if (number > static_cast<std::uint64_t>(Code::unreadable)) return {};
+  if (number > static_cast<std::uint64_t>(Code::version_unavailable)) return {};
   return static_cast<Code>(number);
 }
 

@@ -13,20 +13,21 @@
 namespace cairn {
 
 enum class Code {
-  invalid_argument,  // the caller passed an impossible value
-  config,            // a configuration file or variable is wrong
-  not_found,         // a file, key or snapshot is not there
-  corrupt,           // bytes are there, but are not what was written
-  newer_format,      // whole, but written by a newer Cairn: keep it, never treat it as damaged or absent
-  untrusted,         // whole, but not sealed with this job's key (or sealed, and no key is set): keep it too
-  no_space,          // a store is full
-  io,                // a store failed otherwise
-  unrecoverable,     // no snapshot can be put together from what is left
-  mismatch,          // regions or ranks differ from those of the snapshot
-  taken_over,        // another run uses, or has taken over, a store
-  communication,     // a peer cannot be reached
-  failed_elsewhere,  // another rank failed; its own error says why
-  unreadable,        // files that may hold what is missing cannot be read now
+  invalid_argument,     // the caller passed an impossible value
+  config,               // a configuration file or variable is wrong
+  not_found,            // a file, key or snapshot is not there
+  corrupt,              // bytes are there, but are not what was written
+  newer_format,         // whole, but written by a newer Cairn: keep it, never treat it as damaged or absent
+  untrusted,            // whole, but not sealed with this job's key (or sealed, and no key is set): keep it too
+  no_space,             // a store is full
+  io,                   // a store failed otherwise
+  unrecoverable,        // no snapshot can be put together from what is left
+  mismatch,             // regions or ranks differ from those of the snapshot
+  taken_over,           // another run uses, or has taken over, a store
+  communication,        // a peer cannot be reached
+  failed_elsewhere,     // another rank failed; its own error says why
+  unreadable,           // files that may hold what is missing cannot be read now
+  version_unavailable,  // the version that was chosen cannot be restored; others may be
 };
 
 struct Error {

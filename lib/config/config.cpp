@@ -180,6 +180,14 @@ Status check_verify(const Config& config, const Settings& settings) {
                           set->second.place));
 }
 
+// A fresh start gives up all versions.
+Status check_version(const Config& config, const Settings& settings) {
+  if (config.restart.version == 0 || config.restart.mode != Config::Restart::Mode::fresh) return {};
+  return fail(Code::config,
+              fmt::format("{}: a fresh start restores no version", settings.at(find_key("restart", "version")).place),
+              "remove [restart] version, or set [restart] mode = auto");
+}
+
 // What is to be compared with its SHA-256 must have one.
 Status settle_digest(Config& config, const Settings& settings) {
   using Digest = Config::Integrity::Digest;
@@ -263,6 +271,7 @@ Result<Config> parse_config(const std::string& text, const std::string& file,
   if (auto checked = check_erasure(config, settings); !checked) return fail(checked.error());
   if (auto checked = check_verify(config, settings); !checked) return fail(checked.error());
   if (auto settled = settle_digest(config, settings); !settled) return fail(settled.error());
+  if (auto checked = check_version(config, settings); !checked) return fail(checked.error());
   if (auto checked = check_recovery(config); !checked) return fail(checked.error());
   if (auto checked = check_world(config); !checked) return fail(checked.error());
   return config;

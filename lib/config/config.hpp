@@ -82,6 +82,8 @@ struct Config {
   } topology;
   struct Restart {
     enum class Mode { automatic, fresh, required } mode = Mode::automatic;
+    std::uint32_t version = 0;   // that the user has chosen; 0: the newest
+    bool version_again = false;  // also if it was the last to be chosen
     enum class AtEnd { finished, continue_ } at_end = AtEnd::finished;
     bool elastic = true;  // a snapshot of another number of ranks, or of other parts of arrays, is restored
     bool use_failure_topology = true;

@@ -65,6 +65,18 @@ Mistake set_restart_mode(Config& config, Text value) {
   return values::word(value, kWords, config.restart.mode);
 }
 
+Mistake set_restart_version(Config& config, Text value) {
+  constexpr Text kAgain = " again";
+  constexpr std::uint32_t kHighest = 4'000'000'000;
+  Config::Restart& restart = config.restart;
+  restart.version_again = value.ends_with(kAgain);
+  if (restart.version_again) value.remove_suffix(kAgain.size());
+  restart.version = 0;
+  if (value == "newest" && !restart.version_again) return {};
+  const Mistake mistake = values::number(value, 1, kHighest, restart.version);
+  return mistake.empty() ? mistake : "not a version; write newest, a number such as 5, or \"5 again\"";
+}
+
 Mistake set_at_end(Config& config, Text value) {
   using AtEnd = Config::Restart::AtEnd;
   constexpr std::pair<Text, AtEnd> kWords[] = {{"finished", AtEnd::finished}, {"continue", AtEnd::continue_}};
@@ -166,6 +178,7 @@ constexpr ConfigKey kKeys[] = {
     {"topology", "node_size", [](Config& c, Text v) { return values::node_sizes(v, c.topology.node_size); }},
     {"topology", "domains", [](Config& c, Text v) { return c.topology.domains = v, Mistake(); }},
     {"restart", "mode", set_restart_mode},
+    {"restart", "version", set_restart_version},
     {"restart", "at_end", set_at_end},
     {"restart", "elastic", [](Config& c, Text v) { return values::on_off(v, c.restart.elastic); }},
     {"restart", "use_failure_topology",

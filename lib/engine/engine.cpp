@@ -202,8 +202,8 @@ void Engine::handle(Rank from, ToHead message) {
   } else if (auto* seal = std::get_if<Seal>(&message)) {
     seals_.receive(from, *seal);
     if (faults_) faults_->note_write(*seal);
-  } else if (std::holds_alternative<RestoreRequest>(message)) {
-    head_.requests.restore.insert(from);
+  } else if (const auto* restore = std::get_if<RestoreRequest>(&message)) {
+    head_.requests.restore[from] = *restore;
   } else if (auto* result = std::get_if<RestoreResult>(&message)) {
     head_.requests.restore_results[from] = std::move(*result);
   } else if (auto* finalize = std::get_if<FinalizeRequest>(&message)) {

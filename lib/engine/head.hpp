@@ -57,7 +57,7 @@ struct EngineOptions {
 struct Requests {
   std::set<Rank> hellos;
   std::optional<Error> hello_error;
-  std::set<Rank> restore;
+  std::map<Rank, RestoreRequest> restore;
   std::map<Rank, RestoreResult> restore_results;
   std::map<Rank, FinalizeRequest> finalize;
 

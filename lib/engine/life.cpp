@@ -120,15 +120,34 @@ Result<bool> Life::look_at_unread_mark(const std::vector<Entry>& entries) {
 
 Status Life::record_parent(RunRecord::Parent parent, const Identity& snapshot) {
   if (!is_undecided()) return {};
+  RunRecord now = record_;
+  now.parent = parent;
+  now.parent_snapshot = snapshot;
+  now.snapshots |= parent == RunRecord::Parent::snapshot;
+  return record(now, parent == RunRecord::Parent::fresh ? CutsOff::yes : CutsOff::no);
+}
+
+Status Life::record_choice(const Choice& choice) {
+  RunRecord now = record_;
+  if (is_undecided()) {
+    now.parent = RunRecord::Parent::snapshot;
+    now.parent_snapshot = choice.snapshot;
+    now.snapshots = true;
+  }
+  if (now.choices.size() == kMostChoices) now.choices.erase(now.choices.begin());
+  now.choices.push_back(choice);
+  const Status status = record(now, CutsOff::yes);
+  if (status) catalog_.chain.choose(record_.incarnation, choice);
+  return status;
+}
+
+Status Life::record(const RunRecord& now, CutsOff cuts_off) {
   Status mine = mark_store();
-  // A record of a fresh start cuts off what was before, so it comes last: if another node cannot begin, nothing has.
-  if (parent == RunRecord::Parent::fresh) {
+  // Such a record comes last: if another node cannot begin, nothing has.
+  if (cuts_off == CutsOff::yes) {
     if (auto marked = agree(head_.heads, mine, "node"); !marked) return marked;
   }
-  const RunRecord before = record_;
-  record_.parent = parent;
-  record_.parent_snapshot = snapshot;
-  if (parent == RunRecord::Parent::snapshot) record_.snapshots = true;
+  const RunRecord before = std::exchange(record_, now);
   if (mine && head_.node.leads()) mine = write_record();
   // All heads are here, and none of them writes to the global store before they have agreed.
   if (mine && head_.node.leads()) remove_leftovers(*head_.node.global, head_.node.log);

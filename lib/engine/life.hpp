@@ -39,8 +39,11 @@ class Life {
   [[nodiscard]] Status begin();
   // All heads know now that it is.
   void has_begun() { begun_ = true; }
-  // What it goes on from. Collective.
+  // What it goes on from. Does nothing if that was decided before. Collective.
   [[nodiscard]] Status record_parent(RunRecord::Parent parent, const Identity& snapshot);
+  // That the job has gone back to a snapshot that was chosen, and, if it was not decided before, that it goes on from
+  // that one. From then on the job is on its branch. Collective.
+  [[nodiscard]] Status record_choice(const Choice& choice);
   // That it has taken a snapshot: on head 0, and then on all.
   [[nodiscard]] Status record_first_snapshot();
   void note_first_snapshot();
@@ -76,6 +79,9 @@ class Life {
   [[nodiscard]] bool matters(const Unreadable& what) const;
   [[nodiscard]] Status learn_unread(Unread mine);
   [[nodiscard]] Status write_record();
+  // Whether restarts leave out snapshots that they would have restored before.
+  enum class CutsOff { no, yes };
+  [[nodiscard]] Status record(const RunRecord& now, CutsOff cuts_off);
   [[nodiscard]] Result<bool> look_at_unread_mark(const std::vector<Entry>& entries);
 
   Head& head_;

@@ -34,7 +34,12 @@ struct Seal {  // a shard is written; or why not
   std::uint64_t bytes = 0;
   std::optional<Error> error;
 };
-struct RestoreRequest {};
+struct RestoreRequest {
+  Version version;  // that was chosen; 0: the newest
+  // Whether it is the first restore of the application, which it repeats in each life; see Choice.
+  bool at_start = false;
+  bool again = false;  // also if it was the last to be chosen at a start
+};
 struct Resized {  // the restore resized containers of a rank: the first of them, and how many more
   std::string name;
   std::uint64_t elements_before = 0;

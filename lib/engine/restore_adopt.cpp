@@ -39,13 +39,36 @@ void RestoreDesk::pass_over_newer_than(const Identity& snapshot) {
   }
 }
 
+// What the life goes on from, and whether somebody has chosen it.
+Status RestoreDesk::record(const Identity& snapshot) {
+  const Version chosen = catalog_.retrieval->chosen;
+  Status recorded;
+  if (chosen.value != 0)
+    recorded = life_.record_choice({snapshot, seals_.last_version(), seals_.request()->at_start});
+  else if (snapshot.incarnation != head_.node.incarnation)
+    recorded = life_.record_parent(RunRecord::Parent::snapshot, snapshot);
+  if (!recorded) return recorded;
+  catalog_.strike_abandoned();
+  if (head_.node.leads()) log_branch(snapshot);
+  return {};
+}
+
+void RestoreDesk::log_branch(const Identity& snapshot) const {
+  const Log& log = head_.node.log;
+  if (catalog_.retrieval->chosen.value != 0) {
+    log.info("version {} was chosen: the job continues from it, and newer versions will not be restored",
+             snapshot.version.value);
+  } else if (const Version asked = seals_.request()->version; asked.value != 0) {
+    log.info("version {} was chosen by an earlier run: the job continues with the newest of its branch, version {}",
+             asked.value, snapshot.version.value);
+  }
+}
+
 // The ranks hold the state of a snapshot that is not theirs: no node has its part of it by today's layout, and nothing
 // is rebuilt. It stays as it is until the next snapshot, which is taken soon, has replaced it.
 Status RestoreDesk::adopt_of_other_ranks(const Plan& plan) {
   pass_over_newer_than(plan.snapshot);
-  const bool is_of_this_life = plan.snapshot.incarnation == head_.node.incarnation;
-  const Status recorded = is_of_this_life ? Status{} : life_.record_parent(RunRecord::Parent::snapshot, plan.snapshot);
-  if (!recorded) return recorded;
+  if (auto status = record(plan.snapshot); !status) return status;
   catalog_.state.reset();
   catalog_.of_other_ranks = plan.snapshot;
   moved_.reset();
@@ -106,9 +129,7 @@ Status RestoreDesk::adopt(const Plan& plan, std::uint64_t safe_point) {
   // Recorded before anything is rebuilt, because what is rebuilt replaces the files of an earlier layout, and older
   // snapshots may then go. If the record cannot be written, the restore has failed for the application, and all of that
   // must stay.
-  if (plan.snapshot.incarnation != head_.node.incarnation) {
-    if (auto status = life_.record_parent(RunRecord::Parent::snapshot, plan.snapshot); !status) return status;
-  }
+  if (auto status = record(plan.snapshot); !status) return status;
   catalog_.state = plan.snapshot;
   catalog_.of_other_ranks.reset();
   const bool moved = std::exchange(moved_, std::nullopt) == plan.snapshot;

@@ -86,7 +86,7 @@ void RestoreDesk::refuse(const Error& error) {
   seals_.reopen();
   promoter_.free_slots();
   regions_touched_ = false;
-  for (const Rank rank : std::exchange(head_.requests.restore, {}))
+  for (const auto& [rank, request] : std::exchange(head_.requests.restore, {}))
     head_.tell(rank, RestoreDone{seals_.last_version(), 0, error});
   head_.bell->ring(Bell::Who::ranks);
 }

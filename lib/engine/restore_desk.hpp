@@ -42,6 +42,8 @@ class RestoreDesk {
  private:
   // restore_offer.cpp
   [[nodiscard]] Result<Offer> prepare_offer();
+  [[nodiscard]] Incarnation oldest_life(Version chosen) const;
+  [[nodiscard]] Version version_to_choose() const;
   [[nodiscard]] Result<Plan> make_plan_to_offer();
   [[nodiscard]] Result<bool> forget_what_is_damaged(const Plan& plan);
   [[nodiscard]] bool nothing_was_sealed() const;
@@ -73,6 +75,8 @@ class RestoreDesk {
 
   // restore_adopt.cpp
   void pass_over_newer_than(const Identity& snapshot);
+  [[nodiscard]] Status record(const Identity& snapshot);
+  void log_branch(const Identity& snapshot) const;
   [[nodiscard]] Status adopt(const Plan& plan, std::uint64_t safe_point);
   [[nodiscard]] Status adopt_of_other_ranks(const Plan& plan);
   [[nodiscard]] LevelSet levels_of_next_snapshot(const Inventory& inventory, const Plan& plan) const;

@@ -16,16 +16,18 @@ Error as_unreadable(Error error) {
   return {Code::unreadable, std::move(error.message), cure_of_loss(true), std::move(error.file)};
 }
 
+// Nobody starts fresh because a version that was chosen is not there.
+Error as_choice(Error error) {
+  if (error.code == Code::unrecoverable) error.code = Code::version_unavailable;
+  return error;
+}
+
 }  // namespace
 
 // The inventory, and with it what this node knows of every snapshot.
 Status RestoreDesk::take_inventory(const std::optional<RollCall>& roll) {
   const auto span = head_.node.trace.span("inventory");
-  const bool first = life_.is_undecided();
-  const bool begins_fresh = first && (catalog_.chain.finished || head_.options.start == EngineOptions::Start::fresh);
-  // A life that began fresh never goes back to snapshots from before it, however often it restores.
-  const bool fresh = begins_fresh || life_.began_fresh();
-  const Incarnation not_before = fresh ? head_.node.incarnation : catalog_.chain.fresh_start;
+  const Incarnation not_before = oldest_life({});
   auto inventory = learn_inventory(head_.heads, {head_.node, catalog_.contents, roll, failures_, catalog_.chain,
                                                  not_before, head_.options.level_by_level});
   if (!inventory) return fail(inventory.error());
@@ -33,15 +35,32 @@ Status RestoreDesk::take_inventory(const std::optional<RollCall>& roll) {
   RetrieveState& retrieval = catalog_.retrieval.emplace();
   retrieval.inventory = std::move(*inventory);
   retrieval.manifests = catalog_.contents.manifests;
-  retrieval.not_before = not_before;
   retrieval.verify_own = head_.options.verify_own;
   retrieval.lost_nodes = failures_.lost_nodes;
   retrieval.elastic = head_.options.elastic;
   return {};
 }
 
+// Whose snapshots count. A life that began fresh never goes back to snapshots from before it, however often it
+// restores. A chosen version may be of a chain that has finished.
+Incarnation RestoreDesk::oldest_life(Version chosen) const {
+  const Chain& chain = catalog_.chain;
+  const bool begins_fresh =
+      life_.is_undecided() && (chain.finished || head_.options.start == EngineOptions::Start::fresh);
+  if (life_.began_fresh() || (begins_fresh && chosen.value == 0)) return head_.node.incarnation;
+  return chosen.value == 0 ? chain.fresh_start : Incarnation{};
+}
+
+// 0: the newest of the branch. The same request may come in each life: it is a choice once.
+Version RestoreDesk::version_to_choose() const {
+  const RestoreRequest& request = *seals_.request();
+  const bool was_taken = request.at_start && !request.again && request.version == catalog_.chain.chosen_at_start;
+  return was_taken ? Version{} : request.version;
+}
+
 Result<Offer> RestoreDesk::prepare_offer() {
   Offer offer;
+  if (!seals_.request()) return fail(seals_.request().error());
   if (head_.options.start == EngineOptions::Start::fresh && life_.is_undecided()) {
     if (head_.node.leads()) head_.node.log.info("[restart] mode = fresh: starting fresh");
     return offer;
@@ -53,7 +72,12 @@ Result<Offer> RestoreDesk::prepare_offer() {
     if (auto status = life_.check_unreadable_again(); !status) return fail(status.error());
     if (auto status = take_inventory({}); !status) return fail(status.error());
   }
+  RetrieveState& retrieval = *catalog_.retrieval;
+  retrieval.chosen = version_to_choose();
+  retrieval.branch = catalog_.chain.branch;
+  retrieval.not_before = oldest_life(retrieval.chosen);
   auto plan = make_plan_to_offer();
+  if (!plan && retrieval.chosen.value != 0) return fail(as_choice(plan.error()));
   const bool none = !plan && plan.error().code == Code::not_found;
   const bool never = !plan && plan.error().code == Code::unrecoverable && nothing_was_sealed();
   if (none || never) {

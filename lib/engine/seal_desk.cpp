@@ -83,7 +83,9 @@ bool SealDesk::start_vote() {
 
 void SealDesk::start_closing_vote() {
   const Requests& requests = head_.requests;
-  closing_ = Vote::on_nothing(head_.node.me, last_version_, {!requests.restore.empty(), !requests.finalize.empty()});
+  Vote::Waiting waiting{{}, !requests.finalize.empty()};
+  for (const auto& [rank, request] : requests.restore) waiting.for_restore.push_back(request);
+  closing_ = Vote::on_nothing(head_.node.me, last_version_, waiting);
   note_losses(*closing_);
   if (head_.left) closing_->note_left(*head_.left);
   closing_vote_ = head_.votes.iallreduce(closing_->words(), Reduce::max);
@@ -141,6 +143,7 @@ Result<bool> SealDesk::conclude_votes() {
   closed_ = closing_->nothing_is_left();
   last_version_ = std::max(last_version_, closing_->highest());
   if (closed_) different_calls_ = closing_->different_calls();
+  if (closed_) request_ = closing_->request();
   return true;
 }
 

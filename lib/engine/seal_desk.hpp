@@ -37,6 +37,8 @@ class SealDesk {
   [[nodiscard]] bool nothing_is_left() const { return sealing_.empty() && closed_; }
   // Set when some ranks wait for a restore and others for the end, so that neither can begin. Returned once.
   [[nodiscard]] std::optional<Error> take_different_calls() { return std::exchange(different_calls_, {}); }
+  // What the ranks wait to have restored. Requires: nothing is left, and they wait for a restore.
+  [[nodiscard]] const Result<RestoreRequest>& request() const { return request_; }
   // Ranks have had their answer, and go on.
   void reopen() { closed_ = all_voted_ = false; }
   // Since the last answer.
@@ -93,6 +95,7 @@ class SealDesk {
   bool closed_ = false;
   bool all_voted_ = false;
   std::optional<Error> different_calls_;
+  Result<RestoreRequest> request_;
   Version last_version_;
   bool space_checked_ = false;
 };

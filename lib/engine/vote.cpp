@@ -10,6 +10,18 @@ namespace {
 constexpr const char* kSameCalls = "every application rank must make the same snapshot calls, at the same safe points";
 constexpr unsigned kCodeShift = 32;
 
+std::uint64_t to_word(const RestoreRequest& request) {
+  return std::uint64_t{request.version.value} << 2U | (request.at_start ? 2 : 0) | (request.again ? 1 : 0);
+}
+
+RestoreRequest request_of_word(std::uint64_t word) {
+  return {Version{static_cast<std::uint32_t>(word >> 2U)}, (word & 2U) != 0, (word & 1U) != 0};
+}
+
+std::string text_of(const RestoreRequest& request) {
+  return request.version.value == 0 ? "the newest version" : fmt::format("version {}", request.version.value);
+}
+
 // The code that other nodes report: a store's failure is another node's, while an error of the calls concerns the whole
 // job.
 Code as_seen_elsewhere(Code code) { return fails_for_storage(code) ? Code::failed_elsewhere : code; }
@@ -37,10 +49,15 @@ Vote Vote::on(Version version, LevelSet levels, std::uint64_t safe_point) {
   return vote;
 }
 
-Vote Vote::on_nothing(NodeId node, Version highest, Waiting waiting) {
+Vote Vote::on_nothing(NodeId node, Version highest, const Waiting& waiting) {
   Vote vote;
   vote.words_[kNothing] = node.value + 1;
-  vote.words_[kForRestore] = waiting.for_restore ? node.value + 1 : 0;
+  vote.words_[kForRestore] = waiting.for_restore.empty() ? 0 : node.value + 1;
+  for (const RestoreRequest& request : waiting.for_restore) {
+    const std::uint64_t word = to_word(request);
+    vote.words_[kRequest] = std::max(vote.words_[kRequest], word);
+    vote.words_[kRequest + 1] = std::max(vote.words_[kRequest + 1], ~word);
+  }
   vote.words_[kForEnd] = waiting.for_end ? node.value + 1 : 0;
   vote.words_[kHighest] = highest.value;
   return vote;
@@ -82,6 +99,17 @@ std::optional<Error> Vote::different_calls() const {
                            "session",
                            words_[kForRestore] - 1, words_[kForEnd] - 1),
                "every application rank must make the same restore and finalize calls"};
+}
+
+Result<RestoreRequest> Vote::request() const {
+  if (words_[kForRestore] == 0) return RestoreRequest{};
+  const RestoreRequest one = request_of_word(~words_[kRequest + 1]);
+  const RestoreRequest other = request_of_word(words_[kRequest]);
+  if (one.version != other.version)
+    return cairn::fail(Code::mismatch,
+                       fmt::format("ranks called restore() for {} and for {}", text_of(one), text_of(other)),
+                       "every application rank must ask for the same version");
+  return other;
 }
 
 std::optional<NodeId> Vote::failed_node() const {

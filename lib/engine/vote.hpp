@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "base/error.hpp"
 #include "base/ids.hpp"
@@ -23,10 +24,10 @@ class Vote {
   // No version comes from this node. `highest`: the highest number that one of its ranks has used; `waiting`: what its
   // ranks wait for.
   struct Waiting {
-    bool for_restore = false;
+    std::vector<RestoreRequest> for_restore;
     bool for_end = false;
   };
-  [[nodiscard]] static Vote on_nothing(NodeId node, Version highest, Waiting waiting);
+  [[nodiscard]] static Vote on_nothing(NodeId node, Version highest, const Waiting& waiting);
   // This node could not seal its part.
   void fail(NodeId node, Code code);
   // This node's store has lost its part of an earlier version. There is room for a few; if two share a place, the older
@@ -45,6 +46,8 @@ class Vote {
   [[nodiscard]] bool nothing_is_left() const;
   // Why ranks cannot have what they wait for, where some have called restore and others finalize.
   [[nodiscard]] std::optional<Error> different_calls() const;
+  // What the ranks that wait for a restore have asked for; an error: not all for the same.
+  [[nodiscard]] Result<RestoreRequest> request() const;
   // Why the version is not sealed; none: it is.
   [[nodiscard]] std::optional<Error> objection() const;
   // The node that could not seal its part; where several could not, one of them.
@@ -75,7 +78,8 @@ class Vote {
     kVersion,
     kDue = kVersion + 2,
     kSafePoint = kDue + 2,
-    kLayout = kSafePoint + 2,
+    kRequest = kSafePoint + 2,
+    kLayout = kRequest + 2,
     kSamePlace = kLayout + 2,
     kOtherPlace,
     kLost

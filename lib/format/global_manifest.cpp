@@ -33,6 +33,22 @@ Json json_of_parent(const RunRecord& record) {
   return snapshot;
 }
 
+Json json_of(const Choice& choice) {
+  Json json;
+  put_identity(json, choice.snapshot);
+  json["after"] = choice.after.value;
+  json["at_start"] = choice.at_start;
+  return json;
+}
+
+void read_choices(const JsonView& from, RunRecord& record) {
+  if (from.size() > kMostChoices) from.complain("is too long");
+  for (std::size_t i = 0; i < from.size() && from.good(); ++i) {
+    const JsonView choice = from.at(i);
+    record.choices.push_back({identity_of(choice), Version{choice["after"].number32()}, choice["at_start"].boolean()});
+  }
+}
+
 void read_node_files(const JsonView& from, GlobalManifest& manifest) {
   from.expect_size(manifest.layout.nodes);
   for (std::size_t i = 0; i < from.size() && from.good(); ++i) {
@@ -83,12 +99,14 @@ Result<GlobalManifest> parse_global_manifest(const std::string& text, const Seal
 }
 
 std::string to_json(const RunRecord& record, const Sealer& sealer) {
-  Json json{{"kind", kRunKind}, {"format", sealer.format(kRecordFormats)}};
+  const Formats& formats = record.choices.empty() ? kRecordFormats : kChoosingFormats;
+  Json json{{"kind", kRunKind}, {"format", sealer.format(formats)}};
   json["incarnation"] = record.incarnation.value;
   json["run"] = names::hex(record.run);
   json["parent"] = json_of_parent(record);
   json["snapshots"] = record.snapshots;
   json["finished"] = record.finished;
+  for (const Choice& choice : record.choices) json["choices"].push_back(json_of(choice));
   return sealer.seal(json);
 }
 
@@ -100,6 +118,7 @@ Result<RunRecord> parse_run_record(const std::string& text, const Sealer& sealer
     read_parent(root["parent"], record);
     record.snapshots = root["snapshots"].boolean();
     record.finished = root["finished"].boolean();
+    if (root.has("choices")) read_choices(root["choices"], record);
     return record;
   });
 }

@@ -2,7 +2,7 @@
 //
 // The last 82 bytes of a sealed file are the key "sha256" with the digest of all bytes before them, so that a changed
 // byte is found in the text itself, before it is parsed. If there is a seal, it is checked whatever format the file
-// says: format 10 is a newer format if the seal is right, and a flipped bit if it is not. In files of jobs with a key,
+// says: format 12 is a newer format if the seal is right, and a flipped bit if it is not. In files of jobs with a key,
 // the code made with that key stands before the digest (format/sealer).
 #pragma once
 
@@ -24,7 +24,9 @@ inline constexpr Formats kRecordFormats{2, 3};
 inline constexpr Formats kManifestFormats{6, 7};
 // Of manifests with a layout that avoids nodes: an older Cairn would take them for damaged.
 inline constexpr Formats kAvoidingFormats{8, 9};
-inline constexpr std::uint64_t kNewestFormat = kAvoidingFormats.keyed;
+// Of run records with choices: an older Cairn would restore what they have abandoned.
+inline constexpr Formats kChoosingFormats{10, 11};
+inline constexpr std::uint64_t kNewestFormat = kChoosingFormats.keyed;
 [[nodiscard]] constexpr bool is_keyed(std::uint64_t format) { return format > 1 && format % 2 == 1; }
 
 // The largest size of a manifest. The longest is the global one: at most 150 bytes a rank for its shard, 30 a rank for

@@ -97,13 +97,23 @@ struct GlobalManifest {
 };
 
 // One life of the job, on the global store.
+// A snapshot that somebody has chosen instead of the newest. Newer ones are abandoned, up to the version `after`.
+struct Choice {
+  Identity snapshot;
+  Version after;          // the highest that any store had when it was chosen
+  bool at_start = false;  // by the user, or by the first call of the program
+  friend bool operator==(const Choice&, const Choice&) = default;
+};
+inline constexpr std::size_t kMostChoices = 64;  // of a record: what the oldest abandoned was retired long ago
+
 struct RunRecord {
   Incarnation incarnation;
   RunId run;
   enum class Parent { undecided, fresh, snapshot } parent = Parent::undecided;
-  Identity parent_snapshot;  // when Parent::snapshot
-  bool snapshots = false;    // a snapshot of this life was sealed: the chain is not empty
-  bool finished = false;     // the chain ended here; the next start is fresh
+  Identity parent_snapshot;          // when Parent::snapshot
+  bool snapshots = false;            // a snapshot of this life was sealed: the chain is not empty
+  bool finished = false;             // the chain ended here; the next start is fresh
+  std::vector<Choice> choices = {};  // of this life, oldest first
   friend bool operator==(const RunRecord&, const RunRecord&) = default;
 };
 

@@ -180,6 +180,7 @@ Result<Audit> audit_stores(const JobStores& stores, const AuditOptions& options)
   const Clock::time_point until = Clock::now() + options.patience;
   Audit audit;
   audit.fresh_start = survey->fresh_start;
+  audit.branch = survey->branch;
   AuditProgress progress(options);
   for (SnapshotView& view : view_snapshots(*survey)) {
     if (options.version && view.identity.version != *options.version) continue;

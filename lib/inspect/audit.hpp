@@ -39,7 +39,8 @@ struct Audit {
   // Manifests and run records of snapshots that nothing else names, and files that belong to no snapshot.
   std::vector<Finding> others;
   std::vector<Ignored> ignored;  // newest first
-  Incarnation fresh_start;
+  Incarnation fresh_start;       // as in Survey, like `branch`
+  Branch branch;
   std::uint64_t bytes_read = 0;
   [[nodiscard]] std::size_t count(Finding::State state) const;
 };

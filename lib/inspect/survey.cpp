@@ -167,6 +167,7 @@ class Surveyor {
     sealer_ = stores_.sealer_at(StoreId::global());
     const auto chain = read_chain(global, Log::silent(), stores_.sealer);
     if (chain) survey_.fresh_start = chain->fresh_start;
+    if (chain) survey_.branch = chain->branch;
     const auto entries = list_if_there(global, DirName{});
     if (!entries) return fail(entries.error());
     look_at_mark(StoreId::global(), *entries);

@@ -76,7 +76,13 @@ struct Survey {
   std::vector<Finding> findings;  // what is not good; every file whose length is wrong is struck from the inventory
   std::vector<Ignored> ignored;   // newest first
   Inventory inventory;
-  Incarnation fresh_start;  // of the newest life that started fresh: a restart looks at nothing older
+  Incarnation fresh_start;  // of the job's branch: a restart looks at nothing older
+  Branch branch;            // a restart looks at nothing that was abandoned
+
+  // Whether a restart may restore it unasked.
+  [[nodiscard]] bool may_restore(const Identity& snapshot) const {
+    return snapshot.incarnation >= fresh_start && branch.has(snapshot);
+  }
 
   [[nodiscard]] std::vector<StoreId> node_stores() const;
   // Of a snapshot that no store of all nodes has: empty.

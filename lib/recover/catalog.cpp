@@ -38,6 +38,13 @@ void Catalog::take(Inventory& inventory) {
     if (const auto old = before.find(id); old != before.end()) known[id].strike(old->second.struck);
   }
   for (const NodeManifest& manifest : contents.manifests) known[manifest.identity].manifest = manifest;
+  strike_abandoned();
+}
+
+void Catalog::strike_abandoned() {
+  for (auto& [id, one] : known) {
+    if (!chain.branch.has(id)) one.strike(LevelSet::all());
+  }
 }
 
 Status Catalog::write(const NodeManifest& manifest) {
@@ -71,7 +78,8 @@ Status Catalog::retire(const DirName& dir) {
 
 std::vector<KnownSnapshot> Catalog::all_known() const {
   std::vector<KnownSnapshot> snapshots;
-  for (const auto& [id, one] : known) snapshots.push_back({id, one.complete, one.struck, one.in_flight});
+  for (const auto& [id, one] : known)
+    snapshots.push_back({id, one.complete, one.struck, one.in_flight, !chain.branch.has(id)});
   return snapshots;
 }
 

@@ -54,6 +54,9 @@ struct Catalog {
   // Starts again from an inventory, which is the same on all heads. What is known about the global store stays.
   void take(Inventory& inventory);
 
+  // Snapshots that the job's branch does not have will never be its state, so no other is retired in their favour.
+  void strike_abandoned();
+
   // Writes a manifest of this node's store, and remembers it.
   [[nodiscard]] Status write(const NodeManifest& manifest);
   // The inverse: removes a snapshot from this node's store. A snapshot whose manifest is there but cannot be read

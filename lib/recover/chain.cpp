@@ -36,6 +36,20 @@ void put_snapshots(ByteWriter& out, const std::vector<Identity>& snapshots) {
 // Stands before the sick nodes, where the snapshots of a level may stand.
 constexpr LevelId kNoLevel{};
 
+void put_choices(ByteWriter& out, const Chain& chain) {
+  out.put(chain.chosen_at_start.value);
+  out.put(static_cast<std::uint32_t>(chain.starts.size()));
+  for (const Incarnation start : chain.starts) out.put(start.value);
+  std::vector<Identity> snapshots;
+  for (const Branch::Fork& fork : chain.branch.forks()) snapshots.push_back(fork.choice.snapshot);
+  put_snapshots(out, snapshots);
+  for (const auto& [life, choice] : chain.branch.forks()) {
+    out.put(life.value);
+    out.put(choice.after.value);
+    out.put(choice.at_start);
+  }
+}
+
 std::vector<Identity> get_snapshots(ByteReader& in) {
   std::vector<Identity> snapshots;
   for (auto count = in.get<std::uint32_t>(); count > 0 && in.good(); --count) {
@@ -63,6 +77,7 @@ Buffer encode(const Chain& chain) {
   put_runs(out, chain.past);
   put_runs(out, chain.present);
   put_snapshots(out, chain.global);
+  put_choices(out, chain);
   for (const auto& [level, snapshots] : chain.elsewhere) {
     out.put(level);
     put_snapshots(out, snapshots);
@@ -75,6 +90,20 @@ Buffer encode(const Chain& chain) {
     for (const std::string& host : chain.sick_hosts) out.put_text(host);
   }
   return out.take();
+}
+
+// False: nobody has put that.
+bool get_choices(ByteReader& in, Chain& chain) {
+  chain.chosen_at_start.value = in.get<std::uint32_t>();
+  for (auto count = in.get<std::uint32_t>(); count > 0 && in.good(); --count)
+    chain.starts.push_back(Incarnation{in.get<std::uint32_t>()});
+  const auto snapshots = get_snapshots(in);
+  for (const Identity& snapshot : snapshots) {
+    const Incarnation life{in.get<std::uint32_t>()};
+    const Version after{in.get<std::uint32_t>()};
+    chain.branch.take({life, {snapshot, after, in.get<bool>()}});
+  }
+  return chain.branch.forks().size() == snapshots.size();
 }
 
 std::vector<NodeId> get_nodes_of_message(ByteReader& in) {
@@ -111,6 +140,7 @@ Result<Chain> decode_chain(Bytes bytes, LevelSet levels) {
   chain.past = get_runs(in);
   chain.present = get_runs(in);
   chain.global = get_snapshots(in);
+  good = get_choices(in, chain) && good;
   while (in.good() && in.remaining() > 0) {
     const auto level = in.get<std::underlying_type_t<LevelId>>();
     if (level == static_cast<std::underlying_type_t<LevelId>>(kNoLevel)) {
@@ -147,8 +177,10 @@ void follow(Chain& chain, const std::vector<Life>& lives) {
     if (record->parent == RunRecord::Parent::undecided) continue;
     if (record->parent == RunRecord::Parent::fresh) {
       chain.fresh_start = record->incarnation;
+      chain.starts.push_back(record->incarnation);
       chain.has_snapshots = false;
     }
+    for (const Choice& choice : record->choices) chain.choose(record->incarnation, choice);
     chain.has_snapshots |= record->snapshots;
     chain.finished = record->finished;
   }
@@ -273,6 +305,16 @@ SharedSnapshots Chain::shared(const Levels& levels) const {
   SharedSnapshots all = elsewhere;
   for (const LevelId level : levels.in_global_store()) all[level] = global;
   return all;
+}
+
+void Chain::choose(Incarnation life, const Choice& choice) {
+  branch.take({life, choice});
+  if (choice.at_start) chosen_at_start = choice.snapshot.version;
+  fresh_start = {};
+  for (const Incarnation start : starts) {
+    if (start <= choice.snapshot.incarnation) fresh_start = start;
+  }
+  finished = false;
 }
 
 void Chain::forget(const Levels& levels, LevelId level, const Identity& snapshot) {

@@ -14,6 +14,7 @@
 #include "format/job_costs.hpp"
 #include "format/manifest.hpp"
 #include "level/level.hpp"
+#include "recover/branch.hpp"
 #include "recover/unreadable.hpp"
 #include "store/store.hpp"
 
@@ -24,18 +25,21 @@ using SharedSnapshots = std::map<LevelId, std::vector<Identity>>;
 
 struct Chain {
   Incarnation newest;            // 0: none
-  Incarnation fresh_start;       // newest life that started fresh; 0: unknown
+  Incarnation fresh_start;       // where the job's branch started fresh; 0: unknown
   bool finished = false;         // the newest life ended the chain
   bool has_snapshots = false;    // a life since the newest fresh start took some
   std::vector<Identity> global;  // complete snapshots in the global store
   // The same in other stores that all nodes share.
   SharedSnapshots elsewhere;
-  std::set<RunId> past;           // lives before the newest fresh start
-  std::set<RunId> present;        // lives since then
-  std::optional<ChainMark> mark;  // the mark in the global store
-  bool mark_unknown = false;      // there is a mark that cannot be read: it is left alone
-  std::string place;              // where the global store is
-  bool costs_unknown = false;     // costs.json is there and cannot be read, or has another seal: it is left alone
+  std::set<RunId> past;             // lives before the newest fresh start
+  std::set<RunId> present;          // lives since then
+  std::optional<ChainMark> mark;    // the mark in the global store
+  bool mark_unknown = false;        // there is a mark that cannot be read: it is left alone
+  std::string place;                // where the global store is
+  bool costs_unknown = false;       // costs.json is there and cannot be read, or has another seal: it is left alone
+  std::vector<Incarnation> starts;  // all lives that started fresh, oldest first
+  Branch branch;                    // that the job is on
+  Version chosen_at_start;          // by the newest such choice of all lives; 0: there is none
   Version highest_version;
   RunId next;                           // drawn for the life that begins, in case two take the same number
   std::optional<JobCosts> measured;     // by earlier lives
@@ -45,6 +49,12 @@ struct Chain {
 
   // Snapshots by the job's levels, including the level in the global store.
   [[nodiscard]] SharedSnapshots shared(const Levels& levels) const;
+  // The job continues from a snapshot that was chosen in this life, possibly from before the newest fresh start.
+  void choose(Incarnation life, const Choice& choice);
+  // Whether a restart may restore it unasked.
+  [[nodiscard]] bool has(const Identity& snapshot) const {
+    return snapshot.incarnation >= fresh_start && branch.has(snapshot);
+  }
   // Removes the snapshot from the list of the level.
   void forget(const Levels& levels, LevelId level, const Identity& snapshot);
 };

@@ -11,7 +11,7 @@ std::optional<HoldingSummary> newest_at(const Levels& levels, LevelId level, con
                                         const Chain& chain, Incarnation not_before) {
   std::optional<HoldingSummary> newest;
   const auto consider = [&](const HoldingSummary& summary) {
-    if (summary.snapshot.incarnation < not_before) return;
+    if (summary.snapshot.incarnation < not_before || !chain.branch.has(summary.snapshot)) return;
     if (!newest || newest->snapshot < summary.snapshot) newest = summary;
   };
   const SharedSnapshots shared = chain.shared(levels);

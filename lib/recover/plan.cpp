@@ -6,6 +6,7 @@
 #include <set>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/list_text.hpp"
 #include "recover/plan_sources.hpp"
@@ -132,6 +133,38 @@ std::size_t ranks_of(const PlanRequest& request, const SnapshotSources& sources,
   return known == request.ranks.end() ? request.today.node_of_rank.size() : known->second;
 }
 
+// Whether the request is for this snapshot, or may be.
+bool is_wanted(const PlanRequest& request, const Identity& snapshot) {
+  if (snapshot.incarnation < request.not_before) return false;
+  return request.chosen.value != 0 ? snapshot.version == request.chosen : request.branch.has(snapshot);
+}
+
+// Versions that could be chosen, the oldest first.
+std::set<Version> recoverable_versions(const PlanRequest& request) {
+  std::set<Version> versions;
+  const std::size_t ranks = request.today.node_of_rank.size();
+  LayoutIndexes indexes;
+  for (const Identity& snapshot : request.inventory.snapshots()) {
+    if (snapshot.incarnation < request.not_before) continue;
+    SnapshotSources sources(request.inventory, indexes, snapshot);
+    const std::size_t wrote = ranks_of(request, sources, snapshot);
+    if (wrote != ranks && !request.elastic) continue;
+    if (plan_of(request, sources, snapshot, wrote).missing.empty()) versions.insert(snapshot.version);
+  }
+  return versions;
+}
+
+Error not_available(const PlanRequest& request, const std::string& refusals) {
+  std::string why = refusals.empty() ? fmt::format("there is no version {}", request.chosen.value)
+                                     : fmt::format("the chosen {}", refusals);
+  std::vector<std::uint32_t> others;
+  for (const Version version : recoverable_versions(request)) others.push_back(version.value);
+  if (others.empty()) return {Code::version_unavailable, why + ", nor another recoverable one", {}};
+  return {Code::version_unavailable,
+          fmt::format("{}; recoverable {}: {}", why, others.size() == 1 ? "is" : "are", fmt::join(others, ", ")),
+          "choose one of these, or restore without a version"};
+}
+
 }  // namespace
 
 Error wrong_number_of_ranks(const Identity& snapshot, std::size_t wrote, std::size_t ranks) {
@@ -168,7 +201,7 @@ Result<Plan> make_plan(const PlanRequest& request) {
   const std::size_t ranks = request.today.node_of_rank.size();
   LayoutIndexes indexes;
   for (const Identity& snapshot : request.inventory.snapshots()) {
-    if (snapshot.incarnation < request.not_before) continue;
+    if (!is_wanted(request, snapshot)) continue;
     SnapshotSources sources(request.inventory, indexes, snapshot);
     PlanOfOne one;
     const std::size_t wrote = ranks_of(request, sources, snapshot);
@@ -186,6 +219,7 @@ Result<Plan> make_plan(const PlanRequest& request) {
           fmt::format("{}version {} has {}", refusals.empty() ? "" : "; ", snapshot.version.value, one.missing_text());
     if (tried == kTold + 1) refusals += "; older versions are not recoverable either";
   }
+  if (request.chosen.value != 0) return fail(not_available(request, refusals));
   if (tried == 0) return fail(Code::not_found, "there is no snapshot");
   return fail(Code::unrecoverable, "no snapshot is recoverable: " + refusals, cure_of_loss(false));
 }

@@ -1,9 +1,10 @@
 // The plan: which snapshot to restore, and for every rank the source of its shard. A pure function of the inventory, so
 // every head makes the same plan without communication.
 //
-// It takes the newest snapshot for which every rank has a source, and for each rank the cheapest: its own node's store,
-// another node's store, decoding, the global store. Ranks may have different sources, but always the same snapshot. A
-// plan names the sources of shards independent of the nodes of ranks: a rank may have moved since.
+// It takes the newest snapshot of the job's branch, or of the chosen version, for which every rank has a source. Each
+// rank gets the cheapest: its own node's store, another node's store, decoding, the global store. Ranks may have
+// different sources, but always the same snapshot. A plan names the sources of shards independent of the nodes of
+// ranks: a rank may have moved since.
 //
 // A snapshot may have another number of ranks than the job, if the request allows it. Then the shard of each of its
 // ranks goes to a node where the job has ranks today. That is a node that has it, or else the one with the fewest.
@@ -19,6 +20,7 @@
 #include "base/error.hpp"
 #include "base/ids.hpp"
 #include "level/level.hpp"
+#include "recover/branch.hpp"
 #include "recover/inventory.hpp"
 
 namespace cairn {
@@ -32,6 +34,8 @@ struct PlanRequest {
   Identity arrived_snapshot;
   bool elastic = false;                          // also snapshots of another number of ranks
   std::map<Identity, std::uint32_t> ranks = {};  // of snapshots whose layout no node store knows, if it is known
+  Version chosen = {};                           // only that one, of any branch; 0: the newest of the branch
+  Branch branch = {};
 };
 
 struct Plan {
@@ -52,7 +56,8 @@ struct PlanOfOne {
 [[nodiscard]] PlanOfOne make_plan_of(const PlanRequest& request, const Identity& snapshot);
 
 // not_found: there is no snapshot at all. unrecoverable: no snapshot is recoverable; the message names versions and
-// missing ranks. mismatch: the newest recoverable one was written by another number of ranks, which is not allowed.
+// missing ranks. version_unavailable: the chosen one is not recoverable; the message names those that are. mismatch:
+// the newest recoverable one was written by another number of ranks, which is not allowed.
 [[nodiscard]] Result<Plan> make_plan(const PlanRequest& request);
 
 [[nodiscard]] Error wrong_number_of_ranks(const Identity& snapshot, std::size_t wrote, std::size_t ranks);

@@ -9,17 +9,24 @@ namespace cairn {
 namespace {
 
 std::set<Identity> newest_at(const std::vector<KnownSnapshot>& known, LevelId level, std::uint32_t count) {
-  std::set<std::pair<Identity, bool>, std::greater<>> there;  // whether it is complete there
+  const auto is_newer = [](const KnownSnapshot* one, const KnownSnapshot* other) {
+    return one->identity > other->identity;
+  };
+  std::set<const KnownSnapshot*, decltype(is_newer)> there(is_newer);
   for (const KnownSnapshot& snapshot : known) {
-    if (snapshot.complete.has(level) || snapshot.struck.has(level))
-      there.emplace(snapshot.identity, snapshot.complete.has(level));
+    if (snapshot.complete.has(level) || snapshot.struck.has(level)) there.insert(&snapshot);
   }
   std::set<Identity> kept;
   std::uint32_t whole = 0;
   bool has_struck = false;
-  for (const auto& [identity, complete] : there) {
+  for (const KnownSnapshot* snapshot : there) {
     if (whole == count) break;
-    if (complete || !has_struck) kept.insert(identity);
+    if (snapshot->abandoned) {
+      if (whole == 0) kept.insert(snapshot->identity);
+      continue;
+    }
+    const bool complete = snapshot->complete.has(level);
+    if (complete || !has_struck) kept.insert(snapshot->identity);
     if (complete)
       ++whole;
     else

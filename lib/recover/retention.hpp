@@ -19,12 +19,13 @@ struct KnownSnapshot {
   LevelSet complete;
   LevelSet struck = {};    // it would be complete there, but files were found bad
   bool in_flight = false;  // a promotion reads it
+  bool abandoned = false;  // the job is on another branch
 };
 
 // Snapshots whose node-store files can go; `levels`: those that have files there. A snapshot that is complete nowhere
 // can go once a newer one is complete somewhere. A snapshot that is struck at a level does not count there, so no other
 // snapshot goes because of it. The good files of the newest struck one are kept until enough newer ones are complete at
-// that level.
+// that level. Abandoned ones are kept until one of the job's branch is complete there.
 [[nodiscard]] std::vector<Identity> retirable(const std::vector<KnownSnapshot>& known, const KeepCounts& keep,
                                               LevelSet levels);
 

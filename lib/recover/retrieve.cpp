@@ -221,7 +221,7 @@ Result<Plan> retrieve(Comm& heads, const NodeContext& node, RetrieveState& state
   while (true) {
     auto span = node.trace.span("plan");
     auto plan = make_plan({state.inventory, node.layout, state.not_before, state.lost_nodes, state.arrived,
-                           state.snapshot, state.elastic, state.ranks});
+                           state.snapshot, state.elastic, state.ranks, state.chosen, state.branch});
     span.end();
     if (!plan) return plan;
     if (plan->snapshot != state.snapshot) {

@@ -32,6 +32,8 @@ struct RetrieveState {
   std::uint32_t rounds_without_news = 0;  // rounds that left shards to bring, but struck no new file; same on all heads
   bool elastic = false;                   // see PlanRequest, also for `ranks`
   std::map<Identity, std::uint32_t> ranks = {};
+  Version chosen = {};  // the same
+  Branch branch = {};
   bool brings_aside = false;  // into names::brought(), which was emptied for it
 
   [[nodiscard]] std::vector<ShardEntry> own_shards() const;

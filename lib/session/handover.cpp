@@ -80,6 +80,7 @@ bool restart_would_fail(Code code) {
     case Code::untrusted:
     case Code::unrecoverable:
     case Code::unreadable:
+    case Code::version_unavailable:
     case Code::mismatch:
     case Code::taken_over: return true;
     case Code::not_found:

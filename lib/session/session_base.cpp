@@ -19,6 +19,7 @@ ErrorKind kind_of(Code code) {
     case Code::newer_format:
     case Code::untrusted:
     case Code::unreadable:
+    case Code::version_unavailable:
     case Code::unrecoverable: return ErrorKind::unrecoverable;
     case Code::mismatch: return ErrorKind::mismatch;
     case Code::taken_over: return ErrorKind::taken_over;
@@ -69,11 +70,16 @@ void SessionBase::on_loss(SplitState split, MergeState merge) {
   impl_->on_loss({std::move(split), std::move(merge)});
 }
 
-RestoreReport SessionBase::restore() { return answer(*impl_, impl_->restore({})); }
+RestoreReport SessionBase::restore() { return answer(*impl_, impl_->restore({}, {})); }
+
+RestoreReport SessionBase::restore(std::uint32_t version) {
+  if (version == 0) throw Exception(ErrorKind::usage, "restore: version 0 does not exist; versions begin with 1");
+  return answer(*impl_, impl_->restore({}, Version{version}));
+}
 
 RestoreReport SessionBase::restore(const std::string& name) {
   if (name.empty()) throw Exception(ErrorKind::usage, "restore: the name of the region is empty");
-  return answer(*impl_, impl_->restore(name));
+  return answer(*impl_, impl_->restore(name, {}));
 }
 
 std::optional<std::uint64_t> SessionBase::stored(const std::string& name) {

@@ -49,8 +49,8 @@ class SessionImpl {
   }
   [[nodiscard]] detail::AnyKind kind_of(const std::string& name) const { return application_.regions.kind_of(name); }
 
-  // An empty name: all regions.
-  [[nodiscard]] Result<RestoreReport> restore(const std::string& only);
+  // An empty name: all regions; version 0: the newest, or the one that the user has chosen.
+  [[nodiscard]] Result<RestoreReport> restore(const std::string& only, Version version);
   // The number of elements of this rank's region in the snapshot that restore() would restore; nothing: no such region.
   [[nodiscard]] Result<std::optional<std::uint64_t>> stored(const std::string& name);
   // The same of all ranks together.
@@ -200,7 +200,9 @@ class SessionImpl {
   };
   [[nodiscard]] RestoreResult answer_to(const Offer& offer, const std::string& only,
                                         const std::vector<std::uint64_t>& sizes, Taken& taken);
-  [[nodiscard]] Result<Offer> settle_offer(const std::function<RestoreResult(const Offer&)>& answer, Restores who);
+  [[nodiscard]] Result<Offer> settle_offer(const std::function<RestoreResult(const Offer&)>& answer,
+                                           const RestoreRequest& request, Restores who);
+  [[nodiscard]] RestoreRequest request_for(Version version) const;
   [[nodiscard]] bool may_exchange(const Offer& offer) const;
   [[nodiscard]] Result<ShardFile> open_own(const Offer& offer) const;
   [[nodiscard]] Status look_at_stored(const char* call);

@@ -50,7 +50,7 @@ std::string text_of(const Offer& offer, std::uint32_t size) {
 
 }  // namespace
 
-Result<RestoreReport> SessionImpl::restore(const std::string& only) {
+Result<RestoreReport> SessionImpl::restore(const std::string& only, Version version) {
   if (auto status = usable_now("restore"); !status) return fail(status.error());
   const WatchedCall watched(watcher_, CairnCall::restore);
   Application& app = application_;
@@ -64,8 +64,8 @@ Result<RestoreReport> SessionImpl::restore(const std::string& only) {
   app.calls = app.whole_calls();
   app.decided.reset();
   Taken taken{.calls = app.calls};  // by the restore, if it goes well on all ranks
-  const auto accepted =
-      settle_offer([&](const Offer& offer) { return answer_to(offer, only, sizes, taken); }, Restores::all);
+  const auto accepted = settle_offer([&](const Offer& offer) { return answer_to(offer, only, sizes, taken); },
+                                     request_for(version), Restores::all);
   if (!accepted) return fail(accepted.error());
   // The application has corrected what an earlier try reported.
   if (app.undefined) leave_mark(CompletionMark::Kind::opened);
@@ -134,7 +134,8 @@ Status SessionImpl::look_at_stored(const char* call) {
     found.mine = *std::move(seen);
     return RestoreResult{};
   };
-  if (const auto accepted = settle_offer(look, Restores::all); !accepted) return fail(accepted.error());
+  if (const auto accepted = settle_offer(look, request_for({}), Restores::all); !accepted)
+    return fail(accepted.error());
   auto all = add_up(ranks(), found.mine);
   if (!all) return fail(all.error());
   found.all = *std::move(all);
@@ -142,14 +143,26 @@ Status SessionImpl::look_at_stored(const char* call) {
   return {};
 }
 
+// A replacement gets what the survivors continue from. The first restore of a process is the same call in each life of
+// the job, so it chooses once. A later one is meant.
+RestoreRequest SessionImpl::request_for(Version version) const {
+  const Application& app = application_;
+  if (app.replaces) return {};
+  if (app.is_under_way()) return {version, false, false};
+  const Config::Restart& restart = setting_.config.restart;
+  if (restart.version != 0) return {Version{restart.version}, true, restart.version_again};
+  return {version, true, false};
+}
+
 // The heads offer a snapshot as often as a rank's `answer` is that its shard cannot be read. Returns the one that all
 // have read. Collective among the ranks.
-Result<Offer> SessionImpl::settle_offer(const std::function<RestoreResult(const Offer&)>& answer, Restores who) {
+Result<Offer> SessionImpl::settle_offer(const std::function<RestoreResult(const Offer&)>& answer,
+                                        const RestoreRequest& request, Restores who) {
   Application& app = application_;
   HeadLink& head = link();
   head.offer.reset();
   head.restore_done.reset();
-  if (auto status = head.send(RestoreRequest{}); !status) return fail(status.error());
+  if (auto status = head.send(request); !status) return fail(status.error());
   PulseClosing closing(pulse(), Pulse::At::restore);
   const auto answered = [&] {
     closing.go_on();

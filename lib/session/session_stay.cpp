@@ -222,7 +222,7 @@ Result<std::vector<replay::Repeated>> SessionImpl::restore_lost() {
         epoch = shard->header().safe_point;
         return {};
       },
-      Restores::replacements);
+      RestoreRequest{}, Restores::replacements);
   if (!accepted) return fail(accepted.error());
   app.report.version = accepted->fresh ? 0 : accepted->snapshot.version.value;
   auto again = settle_messages(epoch);

@@ -164,7 +164,11 @@ std::vector<Buffer> chain_seeds() {
   test::ScriptedComm of_spares(Peer{0}, 2, {});
   chain.sick_hosts = {"c17", "c18"};
   must(share_chain(of_spares, chain).has_value(), "a chain with sick hosts is told");
-  return {zero.told(), of_sick.told(), of_spares.told()};
+  test::ScriptedComm of_branch(Peer{0}, 2, {});
+  chain.starts = {{1}, {2}};
+  chain.choose({4}, {{{1}, {3}, {9}}, {7}});
+  must(share_chain(of_branch, chain).has_value(), "a chain with a choice is told");
+  return {zero.told(), of_sick.told(), of_spares.told(), of_branch.told()};
 }
 
 }  // namespace

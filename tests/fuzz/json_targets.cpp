@@ -132,7 +132,11 @@ std::vector<Buffer> both(const std::string& text) {
 std::vector<Buffer> layouts() { return {encode(test::sample_layout())}; }
 std::vector<Buffer> node_manifests() { return both(to_json(test::sample_node_manifest())); }
 std::vector<Buffer> global_manifests() { return both(to_json(test::sample_global_manifest())); }
-std::vector<Buffer> run_records() { return both(to_json(test::sample_run_record())); }
+std::vector<Buffer> run_records() {
+  std::vector<Buffer> records = both(to_json(test::sample_run_record()));
+  std::ranges::move(both(to_json(test::sample_choosing_record())), std::back_inserter(records));
+  return records;
+}
 std::vector<Buffer> chain_marks() { return both(to_json(test::sample_chain_mark())); }
 std::vector<Buffer> health_files() {
   localize::Verdict verdict;

@@ -124,6 +124,11 @@ TEST(Golden, records_are_written_as_format_2_says) {
   expect_golden("chain-mark-2.json", to_json(test::sample_chain_mark()));
 }
 
+TEST(Golden, records_of_choices_are_written_as_format_10_says) {
+  expect_golden("run-record-10.json", to_json(test::sample_choosing_record()));
+  EXPECT_EQ(parse_run_record(golden("run-record-10.json")).value(), test::sample_choosing_record());
+}
+
 TEST(Golden, manifests_of_format_2_are_read) {
   EXPECT_EQ(parse_node_manifest(golden("node-manifest-2.json")).value(), test::sample_node_manifest());
   GlobalManifest global = test::sample_global_manifest();

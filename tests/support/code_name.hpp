@@ -21,6 +21,7 @@ inline std::string_view name(Code code) {
     case Code::io: return "I/O";
     case Code::unrecoverable: return "unrecoverable";
     case Code::unreadable: return "unreadable";
+    case Code::version_unavailable: return "version unavailable";
     case Code::mismatch: return "mismatch";
     case Code::taken_over: return "taken over";
     case Code::communication: return "communication";

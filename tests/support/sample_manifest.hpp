@@ -57,6 +57,12 @@ inline RunRecord sample_run_record() {
   return {{4}, {0xfedcba9876543210ULL}, RunRecord::Parent::snapshot, kManifestIdentity, true, false};
 }
 
+inline RunRecord sample_choosing_record() {
+  RunRecord record = sample_run_record();
+  record.choices = {{kManifestIdentity, {47}, true}, {{{4}, {48}, {0xfedcba9876543210ULL}}, {49}}};
+  return record;
+}
+
 inline ChainMark sample_chain_mark() { return {{0x0011223344556677ULL}, "/scratch/checkpoints/heat"}; }
 
 // L3 has not been measured yet, and no restore has needed L4.

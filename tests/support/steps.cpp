@@ -14,8 +14,8 @@ Steps::Steps(SessionBase& session, std::size_t about) : session_(session), about
   session_.protect("step", step_);
 }
 
-std::uint32_t Steps::restore() {
-  const RestoreReport report = session_.restore();
+std::uint32_t Steps::restore(std::uint32_t version) {
+  const RestoreReport report = version == 0 ? session_.restore() : session_.restore(version);
   if (!report.restored) {
     EXPECT_EQ(step_, 0U);
     return 0;

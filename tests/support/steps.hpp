@@ -21,8 +21,9 @@ class Steps {
  public:
   explicit Steps(SessionBase& session, std::size_t about = 1000);
 
-  // Returns the step that it goes on from, 0 at a fresh start; what came back must be the state of that step.
-  std::uint32_t restore();
+  // Returns the step that it goes on from, 0 at a fresh start; what came back must be the state of that step;
+  // version 0: the newest.
+  std::uint32_t restore(std::uint32_t version = 0);
   // Computes a step.
   void compute();
   // Computes a step and calls snapshot().

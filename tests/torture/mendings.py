@@ -210,8 +210,8 @@ MENDINGS = [
     ]),
     Mending("a second restore of a life that began fresh looks behind that", [
         Edit("lib/engine/restore_offer.cpp",
-             "const bool fresh = begins_fresh || life_.began_fresh();",
-             "const bool fresh = begins_fresh;"),
+             "if (life_.began_fresh() || (begins_fresh && chosen.value == 0)) return",
+             "if (begins_fresh && chosen.value == 0) return"),
     ]),
     Mending("a chain's first snapshot is told to be safe before its record is written", [
         Edit("lib/engine/seal_desk.cpp",
@@ -357,6 +357,23 @@ MENDINGS = [
              "  (void)is_whole;\n"),
     ], seen_by="GlobalLevel.that_is_written_again_is_whole_at_every_moment"),
 
+    # A version that was chosen. No mending of the past.
+    Mending("a choice is taken again in each life", [
+        Edit("lib/engine/restore_offer.cpp",
+             "  return was_taken ? Version{} : request.version;\n",
+             "  return was_taken && false ? Version{} : request.version;\n"),
+    ], seen_by="Choice.is_not_taken_again_by_the_same_call_in_a_later_life", test="cluster_choice"),
+    Mending("the abandoned branch is restored", [
+        Edit("lib/recover/plan.cpp",
+             "snapshot.version == request.chosen : request.branch.has(snapshot);\n",
+             "snapshot.version == request.chosen : true;\n"),
+    ], seen_by="Choice.holds_in_later_lives_also_if_no_snapshot_of_the_branch_was_taken", test="cluster_choice"),
+    Mending("a snapshot of the abandoned branch keeps its level while one of the branch is there", [
+        Edit("lib/recover/retention.cpp",
+             "      if (whole == 0) kept.insert(snapshot->identity);\n",
+             "      kept.insert(snapshot->identity);\n"),
+    ], seen_by="Choice.retires_abandoned_versions_level_by_level", test="cluster_choice"),
+
     # Layouts.
     Mending("nodes that have changed places have the layout of before", [
         Edit("lib/engine/engine_open.cpp",
@@ -365,9 +382,9 @@ MENDINGS = [
     ]),
     Mending("a restore that fails, since it cannot be recorded, drops what there was by an earlier layout", [
         Edit("lib/engine/restore_adopt.cpp",
-             "    if (auto status = life_.record_parent(RunRecord::Parent::snapshot, plan.snapshot); !status) return status;\n",
-             "    if (auto status = life_.record_parent(RunRecord::Parent::snapshot, plan.snapshot); !status)\n"
-             "      unrecorded = status;\n"),
+             "  if (auto status = record(plan.snapshot); !status) return status;\n  catalog_.state = plan.snapshot;\n",
+             "  if (auto status = record(plan.snapshot); !status) unrecorded = status;\n"
+             "  catalog_.state = plan.snapshot;\n"),
         Edit("lib/engine/restore_adopt.cpp",
              "  const LevelId own = head_.node.levels.of_own_shards();\n",
              "  const LevelId own = head_.node.levels.of_own_shards();\n  Status unrecorded;\n"),
@@ -394,8 +411,8 @@ MENDINGS = [
     ]),
     Mending("a life that goes on from another number of ranks does not record it", [
         Edit("lib/engine/restore_adopt.cpp",
-             "is_of_this_life ? Status{} : life_.record_parent(",
-             "is_of_this_life || plan.of_other_ranks ? Status{} : life_.record_parent("),
+             "  if (auto status = record(plan.snapshot); !status) return status;\n  catalog_.state.reset();\n",
+             "  catalog_.state.reset();\n"),
     ]),
     Mending("what was brought for another number of ranks stays in node stores", [
         Edit("lib/engine/restore_desk.cpp",

@@ -101,9 +101,9 @@ TEST(NodeManifest, ranks_are_written_as_runs_and_numbers_as_hex) {
 
 TEST(NodeManifest, a_newer_format_and_another_kind_say_so) {
   std::string newer = to_json(test::sample_node_manifest());
-  newer.replace(newer.find("\"format\": 6"), 11, "\"format\": 10");
+  newer.replace(newer.find("\"format\": 6"), 11, "\"format\": 12");
   newer = test::sealed_again(newer);
-  EXPECT_THAT(parse_node_manifest(newer), Fails(Code::newer_format, {"node manifest", "format 10", "9"}));
+  EXPECT_THAT(parse_node_manifest(newer), Fails(Code::newer_format, {"node manifest", "format 12", "11"}));
   EXPECT_THAT(with_text("\"format\": 6", "\"format\": 0"), Fails(Code::corrupt, {"format", "0", "1"}));
   EXPECT_THAT(with_text("node manifest", "global manifest"),
               Fails(Code::corrupt, {"global manifest", "node manifest"}));
@@ -300,6 +300,21 @@ TEST(RunRecord, comes_back_as_it_was_written_whatever_its_parent) {
       EXPECT_EQ(*parsed, record);
     }
   }
+}
+
+TEST(RunRecord, has_a_newer_format_only_if_somebody_has_chosen) {
+  const std::string text = to_json(test::sample_choosing_record());
+  EXPECT_EQ(parse_run_record(text).value(), test::sample_choosing_record());
+  EXPECT_NE(text.find("\"format\": 10"), std::string::npos);
+  EXPECT_NE(to_json(test::sample_run_record()).find("\"format\": 2"), std::string::npos);
+}
+
+TEST(RunRecord, with_more_choices_than_any_run_records_is_damaged) {
+  RunRecord record = test::sample_choosing_record();
+  record.choices.resize(kMostChoices, record.choices[0]);
+  EXPECT_TRUE(parse_run_record(to_json(record)));
+  record.choices.push_back(record.choices[0]);
+  EXPECT_THAT(parse_run_record(to_json(record)), Fails(Code::corrupt, {"choices"}));
 }
 
 TEST(RunRecord, an_unknown_parent_is_named) {

@@ -50,6 +50,8 @@ Chain sample_chain() {
   chain.newest = {4};
   chain.global = {test::kManifestIdentity, test::kManifestIdentity};
   chain.mark = test::sample_chain_mark();
+  chain.starts = {{1}, {3}};
+  chain.choose({4}, {{{2}, {5}, {7}}, {9}});
   chain.measured = test::sample_measured();
   return chain;
 }

@@ -116,19 +116,43 @@ TEST(Vote, objects_where_the_ranks_of_a_node_have_gone_on_without_it) {
 }
 
 TEST(Vote, finds_nothing_left_once_no_node_has_a_version) {
-  const Vote end = reduced({Vote::on_nothing(NodeId{0}, Version{3}, {.for_end = true}),
-                            Vote::on_nothing(NodeId{1}, Version{5}, {.for_end = true})});
+  const Vote end = reduced({Vote::on_nothing(NodeId{0}, Version{3}, {.for_restore = {}, .for_end = true}),
+                            Vote::on_nothing(NodeId{1}, Version{5}, {.for_restore = {}, .for_end = true})});
   EXPECT_TRUE(end.nothing_is_left());
   EXPECT_EQ(end.highest(), Version{5});
   EXPECT_FALSE(end.different_calls());
 }
 
 TEST(Vote, finds_that_ranks_wait_for_different_things) {
-  const auto error = reduced({Vote::on_nothing(NodeId{0}, Version{3}, {.for_restore = true}),
-                              Vote::on_nothing(NodeId{1}, Version{3}, {.for_end = true})})
+  const auto error = reduced({Vote::on_nothing(NodeId{0}, Version{3}, {.for_restore = {{}}, .for_end = false}),
+                              Vote::on_nothing(NodeId{1}, Version{3}, {.for_restore = {}, .for_end = true})})
                          .different_calls();
   EXPECT_THAT(error, Fails(Code::invalid_argument, {"node 0", "restore()", "node 1", "finalize()"}));
-  EXPECT_TRUE(Vote::on_nothing(NodeId{0}, Version{3}, {.for_restore = true, .for_end = true}).different_calls());
+  EXPECT_TRUE(Vote::on_nothing(NodeId{0}, Version{3}, {.for_restore = {{}}, .for_end = true}).different_calls());
+}
+
+// Of a node whose ranks wait for restores of these versions.
+Vote waiting_for(const std::vector<RestoreRequest>& requests) {
+  return Vote::on_nothing(NodeId{0}, Version{3}, {.for_restore = requests, .for_end = false});
+}
+
+TEST(Vote, finds_the_version_that_all_ranks_ask_for) {
+  const RestoreRequest five{Version{5}, true, false};
+  const auto found = reduced({waiting_for({five, five}), waiting_for({five})}).request();
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->version, Version{5});
+  EXPECT_TRUE(found->at_start);
+  EXPECT_FALSE(found->again);
+  EXPECT_EQ(reduced({waiting_for({{}}), waiting_for({{}})}).request()->version, Version{});
+}
+
+TEST(Vote, names_the_versions_where_ranks_ask_for_different_ones) {
+  const RestoreRequest five{Version{5}, true, false};
+  const RestoreRequest six{Version{6}, true, false};
+  const auto of_nodes = reduced({waiting_for({five}), waiting_for({six})}).request();
+  ASSERT_FALSE(of_nodes);
+  EXPECT_THAT(of_nodes.error(), Fails(Code::mismatch, {"version 5", "version 6"}));
+  EXPECT_FALSE(waiting_for({five, {}}).request());
 }
 
 }  // namespace

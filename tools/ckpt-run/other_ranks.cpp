@@ -53,7 +53,7 @@ std::optional<SnapshotOfOtherRanks> snapshot_of_other_ranks(const cairn::Config&
   if (!survey || (!survey->runs.empty() && survey->runs.front().finished)) return {};
   const auto views = cairn::view_snapshots(*survey);
   const auto newest = std::ranges::find_if(views, [&](const cairn::SnapshotView& view) {
-    return view.identity.incarnation >= survey->fresh_start && plan_recovery(*survey, view).possible;
+    return survey->may_restore(view.identity) && plan_recovery(*survey, view).possible;
   });
   if (newest == views.end()) return {};
   const auto ranks = static_cast<std::uint32_t>(newest->layout.node_of_rank.size());

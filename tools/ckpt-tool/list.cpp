@@ -55,6 +55,9 @@ Json json_of(const RunRecord& run) {
     put_identity(json["parent"], run.parent_snapshot);
   }
   json["finished"] = run.finished;
+  for (const cairn::Choice& choice : run.choices) {
+    put_identity(json["chosen"].emplace_back(Json::object()), choice.snapshot);
+  }
   return json;
 }
 
@@ -65,7 +68,10 @@ std::string text_of(const RunRecord& run) {
     from = fmt::format("restored version {} of incarnation {}", run.parent_snapshot.version.value,
                        run.parent_snapshot.incarnation.value);
   }
-  return fmt::format("incarnation {} (run {}) {}{}", run.incarnation.value, cairn::names::hex(run.run), from,
+  std::string chosen;
+  for (const cairn::Choice& choice : run.choices)
+    chosen += fmt::format("{}{}", chosen.empty() ? ", chosen: version " : ", ", choice.snapshot.version.value);
+  return fmt::format("incarnation {} (run {}) {}{}{}", run.incarnation.value, cairn::names::hex(run.run), from, chosen,
                      run.finished ? ", finished" : "");
 }
 
@@ -74,6 +80,7 @@ struct Listed {
   std::optional<double> age;
   bool recoverable = false;
   bool superseded = false;  // by a fresh start
+  bool abandoned = false;   // since another version was chosen
 };
 
 std::string note_of(const Listed& listed) {
@@ -82,6 +89,7 @@ std::string note_of(const Listed& listed) {
   if (!listed.view.absent.empty()) add(nodes_text(listed.view.absent) + " not found");
   if (!listed.recoverable) add("not recoverable");
   if (listed.superseded) add("older than the newest fresh start");
+  if (listed.abandoned) add("abandoned");
   return note;
 }
 
@@ -116,6 +124,7 @@ void print_json(const OpenStores& opened, const std::vector<Listed>& snapshots, 
     json["age_seconds"] = listed.age ? Json(*listed.age) : Json();
     json["recoverable"] = listed.recoverable;
     json["superseded"] = listed.superseded;
+    json["abandoned"] = listed.abandoned;
     root["snapshots"].push_back(std::move(json));
   }
   for (const RunRecord& run : survey.runs) root["runs"].push_back(json_of(run));
@@ -146,7 +155,8 @@ cairn::Result<ExitCode> list(const Request& request) {
     const auto age = age_of(*opened, *survey, view.identity);
     const bool recoverable = plan_recovery(*survey, view).possible;
     const bool superseded = view.identity.incarnation < survey->fresh_start;
-    snapshots.push_back({std::move(view), age, recoverable, superseded});
+    const bool abandoned = !survey->branch.has(view.identity);
+    snapshots.push_back({std::move(view), age, recoverable, superseded, abandoned});
   }
   // Files that are missing show in the levels; what cannot be read at all has to be reported.
   std::vector<std::string> problems;

@@ -72,7 +72,7 @@ Row row_of(const Places& places, const std::string& job) {
   if (!survey) return fails(survey.error());
   row.snapshots = view_snapshots(*survey);
   const auto newest = std::ranges::find_if(row.snapshots, [&](const cairn::SnapshotView& view) {
-    return view.identity.incarnation >= survey->fresh_start && plan_recovery(*survey, view).possible;
+    return survey->may_restore(view.identity) && plan_recovery(*survey, view).possible;
   });
   if (newest != row.snapshots.end()) row.recoverable = newest->identity.version;
   for (const cairn::Finding& finding : survey->findings) {

@@ -58,8 +58,7 @@ cairn::Result<ExitCode> plan_ranks(const RanksRequest& request) {
   const auto survey = take_survey(opened->stores);
   if (!survey) return cairn::fail(survey.error());
   auto views = view_snapshots(*survey);
-  // A restart looks at nothing that was there before a fresh start.
-  std::erase_if(views, [&](const SnapshotView& view) { return view.identity.incarnation < survey->fresh_start; });
+  std::erase_if(views, [&](const SnapshotView& view) { return !survey->may_restore(view.identity); });
   if (views.empty()) return cairn::fail(no_snapshots(*opened, survey->ignored));
 
   const auto newest =

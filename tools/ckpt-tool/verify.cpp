@@ -97,11 +97,14 @@ void print_snapshot(const SnapshotAudit& snapshot, const Audit& audit, bool quie
   if (view.identity.incarnation < audit.fresh_start)
     fmt::print("  note: a restart does not use snapshots from before the fresh start of incarnation {}\n",
                audit.fresh_start.value);
+  if (!audit.branch.has(view.identity))
+    fmt::print("  note: a restart does not use this snapshot, because an older version was chosen; it can be chosen\n");
 }
 
 std::optional<cairn::Version> newest_recoverable(const Audit& audit) {
   const auto newest = std::ranges::find_if(audit.snapshots, [&](const SnapshotAudit& snapshot) {
-    return snapshot.recovery.possible && snapshot.view.identity.incarnation >= audit.fresh_start;
+    const cairn::Identity& id = snapshot.view.identity;
+    return snapshot.recovery.possible && id.incarnation >= audit.fresh_start && audit.branch.has(id);
   });
   if (newest == audit.snapshots.end()) return {};
   return newest->view.identity.version;

@@ -1,0 +1,30 @@
+#include "recover/branch.hpp"
+
+#include <algorithm>
+#include <ranges>
+#include <utility>
+
+namespace cairn {
+namespace {
+
+// Versions grow, but a store that is back may have numbers that were used again since.
+bool was_taken_after(const Identity& snapshot, const Branch::Fork& fork) {
+  return std::pair(snapshot.incarnation, snapshot.version) > std::pair(fork.life, fork.choice.after);
+}
+
+}  // namespace
+
+void Branch::take(const Fork& fork) {
+  std::erase_if(forks_, [&](const Fork& earlier) { return !was_taken_after(fork.choice.snapshot, earlier); });
+  forks_.push_back(fork);
+}
+
+bool Branch::has(const Identity& snapshot) const {
+  for (const Fork& fork : std::views::reverse(forks_)) {
+    if (was_taken_after(snapshot, fork)) return true;
+    if (snapshot > fork.choice.snapshot) return false;
+  }
+  return true;
+}
+
+}  // namespace cairn

@@ -255,6 +255,27 @@ def gives_up_after_max_restarts(job):
     print("gave up after --max-restarts; the same command went on", flush=True)
 
 
+def chooses_a_version_once(job, reference):
+    """The first life restores an older version. The second one restores what the first one has taken since."""
+    job.start(pause_ms=20)
+    job.wait_for(r"heat: \d+ of \d+ steps")
+    job.run.send_signal(signal.SIGUSR1)
+    job.end(0)
+    output = job.start("--from", "4000").end(1, "no version 4000", "ckpt-tool list")
+    if not (versions := re.search(r"recoverable are: ([\d, ]+)", output)):
+        fail("--from 4000 should name the versions that there are", output)
+    job.start("--from", versions[1].split(",")[0], pause_ms=20)
+    job.wait_for(r"heat: \d+ of \d+ steps", job.wait_for("heat: continues at step"))
+    kill(list(job.ranks().values())[:1])
+    output = job.end(0, "was chosen", "restart 1")
+    steps = [int(step) for step in re.findall(r"continues at step (\d+)", output)]
+    if len(steps) != 2 or steps[0] >= steps[1]:
+        fail("the second life should continue where the first one was", output)
+    if job.plate.read_bytes() != reference:
+        fail("the plate differs from that of the run that nothing happened to", output)
+    print("chose a version once", flush=True)
+
+
 def stops_as_asked(job):
     job.start(pause_ms=50)
     job.wait_for(r"heat: \d+ of \d+ steps")
@@ -354,6 +375,7 @@ def main():
             ends_when_interrupted(job("ctrl-c"), signal.SIGINT, "")
             ends_when_interrupted(job("deaf"), signal.SIGTERM, "with a launcher that does not listen")
             gives_up_after_max_restarts(job("restarts", mode="inline"))
+            chooses_a_version_once(job("chosen"), calm.plate.read_bytes())
             stops_as_asked(job("stopped"))
             stops_as_asked_also_after_a_failure(job("stopped_late"))
             reads_its_input_again_in_each_life(job("input"))

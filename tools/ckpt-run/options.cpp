@@ -216,6 +216,13 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   app.add_option("--seed", rehearsal.seed, "Draws the failures of a rehearsal. Default: another one each time")
       ->type_name("N")
       ->needs(rehearse);
+  app.add_option(
+         "--from", options.from,
+         "Continue from this version instead of the newest; ckpt-tool list shows which there are. Newer versions\n"
+         "are not restored any more. Restarts then use the newest version of this branch")
+      ->type_name("VERSION")
+      ->excludes(rehearse)
+      ->check(CLI::Range(1U, 4'000'000'000U));
   app.add_flag("--preload-tap", options.preload_tap,
                "Preload libcairn-tap in the ranks: for programs that do not link it. Default: for Python programs");
   app.add_option("--config", options.config, "The job's INI file. Default: the .ini file among its arguments")

@@ -96,7 +96,8 @@ Step RestartLoop::first(const std::vector<std::string>& sick_hosts) {
   auto placed = place_ranks();
   if (!placed) return {placed.error().text(), {}, kUnusable};
   placement_ = std::move(*placed);
-  return {placement_.text() + sick_text(sick_hosts, hosts_, left), Life{placement_, {}, false}, kFinished};
+  return {placement_.text() + sick_text(sick_hosts, hosts_, left), Life{placement_, {}, false, false, first_version()},
+          kFinished};
 }
 
 Step RestartLoop::not_started(const cairn::Error& error) const {
@@ -111,9 +112,9 @@ Step RestartLoop::give_up(const std::string& why) const {
                                              : fmt::format("--config {}", options_.config);
   return {
       fmt::format(
-          "gave up: {}\nThe snapshots are kept: `ckpt-tool list {}` shows them. Once you have removed the cause, the "
-          "same command restores the newest.",
-          why, where),
+          "gave up: {}\nThe snapshots are kept: `ckpt-tool list {}` shows them. Once you have removed the cause, {} "
+          "restores the newest.",
+          why, where, same_command()),
       {},
       kGaveUp};
 }
@@ -143,6 +144,23 @@ bool RestartLoop::has_come_further(const LifeEnd& end) {
   if (restored_ && place(*end.restored) <= place(*restored_)) return false;
   restored_ = end.restored;
   return true;
+}
+
+std::string RestartLoop::same_command() const {
+  return version_is_past_ && options_.from != 0 ? "the same command without --from" : "the same command";
+}
+
+std::string RestartLoop::first_version() const {
+  return options_.from == 0 ? std::string() : fmt::format("{} again", options_.from);
+}
+
+// The version that the next life restores. It is chosen once. As long as no life is known to have restored it, the next
+// one is told so again, in a way that does not choose twice if the records of lives could not be read.
+std::string RestartLoop::version_after(const LifeEnd& end) {
+  if (options_.from == 0) return {};
+  version_is_past_ |= end.restored.has_value();
+  if (version_is_past_) return "newest";
+  return fmt::format("{}{}", options_.from, end.snapshots ? " again" : "");
 }
 
 // Whether another start would end as this life did.
@@ -235,7 +253,7 @@ std::optional<Step> RestartLoop::move_back(const LifeEnd& end) {
   ++restarts_;
   return Step{fmt::format("{}; the job cannot continue without its sick hosts, and is started on them; restart {}: {}",
                           words_of(end, placement_), restarts_, placement_.text()),
-              Life{placement_, {}, goes_on_}, kFinished};
+              Life{placement_, {}, goes_on_, false, version_after(end)}, kFinished};
 }
 
 cairn::FailureTopology RestartLoop::topology_of(const std::vector<std::string>& lost) const {
@@ -272,7 +290,8 @@ Step RestartLoop::after(const LifeEnd& end) {
   if (end.mark.kind == Kind::finished || end.mark.kind == Kind::stopped) return finished(end);
   kept_ = end.kept.value_or(true);
   if (end.interrupted) {
-    const char* const next = kept_ ? "; the same command restores its newest snapshot" : "; it has no snapshot yet";
+    const std::string next =
+        kept_ ? fmt::format("; {} restores its newest snapshot", same_command()) : "; it has no snapshot yet";
     return {fmt::format("interrupted: the job was ended{}", next), {}, kInterrupted};
   }
   opened_ |= end.opened;
@@ -299,11 +318,13 @@ Step RestartLoop::after(const LifeEnd& end) {
   if (!placed) return give_up(placed.error().text());
   placement_ = std::move(*placed);
   ++restarts_;
+  version_is_past_ |= fresh;
+  const std::string version = fresh ? "newest" : version_after(end);
   const auto lost = end.lost_hosts.empty() ? "" : fmt::format("; lost: {}", fmt::join(end.lost_hosts, ", "));
   const auto back = end.back_hosts.empty() ? "" : fmt::format("; back: {}", fmt::join(end.back_hosts, ", "));
   return {fmt::format("{}{}{}{}{}; restart {}: {}", how, lost, back, sick_text(end.sick_hosts, hosts_in_use(), left),
                       fresh ? "; the job starts fresh (--fresh-if-unrecoverable)" : "", restarts_, placement_.text()),
-          Life{placement_, std::move(failures), goes_on_ && !fresh, fresh}, kFinished};
+          Life{placement_, std::move(failures), goes_on_ && !fresh, fresh, version}, kFinished};
 }
 
 }  // namespace ckpt_run

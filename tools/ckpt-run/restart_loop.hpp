@@ -36,6 +36,7 @@ struct Life {
   cairn::FailureTopology failures;  // of the life before
   bool goes_on = false;             // an earlier life took snapshots
   bool fresh = false;               // it gives up all snapshots
+  std::string version = {};         // [restart] version; empty: as the user has set it
 };
 
 struct LifeEnd {
@@ -87,6 +88,10 @@ class RestartLoop {
   [[nodiscard]] bool mends_itself() const;
   [[nodiscard]] bool forgets_finalize(const LifeEnd& end);
   [[nodiscard]] bool has_come_further(const LifeEnd& end);
+  // With which the user continues.
+  [[nodiscard]] std::string same_command() const;
+  [[nodiscard]] std::string first_version() const;
+  [[nodiscard]] std::string version_after(const LifeEnd& end);
   [[nodiscard]] std::optional<std::string> replace(const std::vector<std::string>& lost);
   [[nodiscard]] std::optional<std::string> go_on_without(const std::vector<std::string>& lost);
   [[nodiscard]] std::vector<std::string> hosts_in_use() const;
@@ -106,7 +111,8 @@ class RestartLoop {
   };
   std::optional<Hosts> before_move_;  // of the life under way; none: it has not been moved
   bool may_move_ = true;
-  Placement placement_;  // of the life under way
+  bool version_is_past_ = false;  // that of Options::from: a life has restored it, or the job has started fresh since
+  Placement placement_;           // of the life under way
   std::uint32_t restarts_ = 0;
   std::uint32_t runs_without_snapshot_ = 0;  // lives in a row without progress that lost no host
   std::optional<cairn::Identity> restored_;  // the newest snapshot that a life went on from

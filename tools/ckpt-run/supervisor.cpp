@@ -143,6 +143,7 @@ Result<pid_t> Supervisor::launch(const Life& life) {
   environment[cairn::kRehearsalVariable] = rehearsal == nullptr ? "" : rehearsal;
   environment.emplace(cairn::kGoesOnVariable, life.goes_on ? "1" : "");
   if (life.fresh) environment["CAIRN_RESTART_MODE"] = "fresh";
+  if (!life.version.empty()) environment["CAIRN_RESTART_VERSION"] = life.version;
   environment[cairn::kEndedVariable] = fmt::format("{}", fmt::join(ended_, ","));
   if (mends_itself_) environment["CAIRN_RECOVERY_SPARES"] = std::to_string(life.placement.spares);
   auto command = launch_command(options_, config_, facts_, life.placement, environment);

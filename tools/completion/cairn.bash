@@ -71,7 +71,7 @@ _ckpt_run() {
   local current previous
   _cairn_words
   COMPREPLY=()
-  local with_value='-n --ranks --hosts --spare-hosts --spares --max-restarts --config --launcher --mpi-options --agent'
+  local with_value='-n --ranks --hosts --spare-hosts --spares --max-restarts --from --config --launcher --mpi-options --agent'
   with_value+=' --agent-limit --start-limit --grace --linger --kills --tolerance --seed'
   local options="$with_value --shrink-hosts --fresh-if-unrecoverable --rehearse --preload-tap --version --help -h"
 
@@ -96,7 +96,7 @@ _ckpt_run() {
     --launcher) if [[ $current == */* ]]; then _cairn_offer_files; else _cairn_offer -W 'mpirun mpiexec srun'; fi ;;
     --agent) _cairn_offer_commands ;;
     --hosts | --spare-hosts) _cairn_offer_entry -A hostname ;;
-    -n | --ranks | --spares | --max-restarts | --mpi-options | --*-limit | --grace | --linger | --kills | --tolerance | --seed) ;;
+    -n | --ranks | --spares | --max-restarts | --from | --mpi-options | --*-limit | --grace | --linger | --kills | --tolerance | --seed) ;;
     *) if [[ -z $current || $current == -* ]]; then _cairn_offer -W "$options --"; else _cairn_offer_commands; fi ;;
   esac
 }

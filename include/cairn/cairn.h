@@ -490,7 +490,19 @@ int cairn_stored_total(cairn_session* session, const char* name, size_t* count);
  * CAIRN_ERR_MISMATCH: ranks or regions differ; the text lists the differences. After an error, the contents of the
  * regions are undefined, except where cairn_protect says otherwise; cairn_snapshot fails until a restore succeeds. */
 int cairn_restore(cairn_session* session);
-/* Does the same for one region; other regions keep their contents. All ranks pass the same name.
+/* Restores this version, which need not be the newest. Then the job is on the branch of this version: newer versions
+ * are not restored any more, and are removed when one of the branch has reached the same levels. Later runs repeat the
+ * program's first call. So that call does not choose the version that was the last to be chosen: it restores the
+ * newest of its branch. A later call restores this version in any case.
+ *
+ * The version may be of a job that has finished. A version that the user chooses at the start ([restart] version)
+ * comes before that of the first call, and a fresh start ([restart] mode = fresh) before both.
+ *
+ * Collective. All ranks pass the same version.
+ * Returns: as cairn_restore. CAIRN_ERR_USAGE if the version is 0. CAIRN_ERR_UNRECOVERABLE if this version cannot be
+ * restored; the text lists those that can. */
+int cairn_restore_version(cairn_session* session, uint32_t version);
+/* Does the same as cairn_restore for one region; other regions keep their contents. All ranks pass the same name.
  *
  * Collective.
  * Returns: as cairn_restore. */

@@ -86,6 +86,7 @@ module cairn
   public :: cairn_run, cairn_application
   public :: cairn_init, cairn_protect, cairn_unprotect, cairn_due, cairn_snapshot, cairn_snapshot_to, cairn_wait, &
     cairn_storage_error, cairn_stored_elements, cairn_restore, cairn_get_comm, &
+    cairn_restore_version, &
     cairn_restore_region, cairn_restore_info, cairn_comm, cairn_watch, cairn_suspect, cairn_should_stop, cairn_failed, &
     cairn_catches_up, cairn_recover, cairn_state, cairn_finalize, cairn_abandon, cairn_version, cairn_build_info, &
     cairn_error_text, cairn_set_log, cairn_log
@@ -334,6 +335,12 @@ module cairn
     function c_restore(session) bind(c, name='cairn_restore') result(code)
       import :: c_int, c_ptr
       type(c_ptr), value :: session
+      integer(c_int) :: code
+    end function
+    function c_restore_version(session, version) bind(c, name='cairn_restore_version') result(code)
+      import :: c_int, c_int32_t, c_ptr
+      type(c_ptr), value :: session
+      integer(c_int32_t), value :: version
       integer(c_int) :: code
     end function
     function c_restore_region(session, name) bind(c, name='cairn_restore_region') result(code)
@@ -682,7 +689,17 @@ contains
     code = c_restore(session%handle)
   end subroutine
 
-  ! Does the same for one region; other regions keep their contents. All ranks pass the same name. Collective.
+  ! Restores this version, which need not be the newest: see cairn.h. All ranks pass the same version. Collective. Gives
+  ! CAIRN_ERR_UNRECOVERABLE if this version cannot be restored; the text lists those that can.
+  subroutine cairn_restore_version(session, version, code)
+    type(cairn_session), intent(in) :: session
+    integer, intent(in) :: version
+    integer, intent(out) :: code
+    code = c_restore_version(session%handle, int(version, c_int32_t))
+  end subroutine
+
+  ! Does the same as cairn_restore for one region; other regions keep their contents. All ranks pass the same name.
+  ! Collective.
   subroutine cairn_restore_region(session, name, code)
     type(cairn_session), intent(in) :: session
     character(*), intent(in) :: name

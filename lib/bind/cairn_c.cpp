@@ -326,6 +326,13 @@ int cairn_restore(cairn_session* session) {
   });
 }
 
+int cairn_restore_version(cairn_session* session, uint32_t version) {
+  return with(session, [&](cairn::Session& open) {
+    open.restore(version);
+    return CAIRN_OK;
+  });
+}
+
 int cairn_restore_region(cairn_session* session, const char* name) {
   return with(session, [&](cairn::Session& open) {
     open.restore(text_or_empty(name));

@@ -163,6 +163,7 @@ static void check_wrong_arguments(cairn_session* session) {
   CHECK_ERROR(cairn_restore_info(session, NULL), CAIRN_ERR_USAGE, "status is NULL");
   CHECK_ERROR(cairn_restore_info(NULL, &status), CAIRN_ERR_USAGE, "the session is NULL");
   CHECK_ERROR(cairn_restore_region(session, ""), CAIRN_ERR_USAGE, "empty");
+  CHECK_ERROR(cairn_restore_version(session, 0), CAIRN_ERR_USAGE, "version 0");
   CHECK_ERROR(cairn_comm(session, NULL), CAIRN_ERR_USAGE, "comm is NULL");
   CHECK_ERROR(cairn_due(session, NULL), CAIRN_ERR_USAGE, "due is NULL");
   CHECK_ERROR(cairn_stored_elements(session, "plate", NULL), CAIRN_ERR_USAGE, "count is NULL");
@@ -265,6 +266,13 @@ static void run_second(cairn_session* session, State* state) {
   pointers.now = now;
   CHECK(cairn_restore(session) == CAIRN_OK);
   CHECK(is_of_step(state, rank, 5));
+
+  CHECK_ERROR(cairn_restore_version(session, 9), CAIRN_ERR_UNRECOVERABLE, "no version 9");
+  CHECK(cairn_restore_version(session, 2) == CAIRN_OK);
+  CHECK(is_of_step(state, rank, 4));
+  compute(state, rank, 6);
+  CHECK(cairn_restore(session) == CAIRN_OK); /* of the branch of version 2 */
+  CHECK(is_of_step(state, rank, 4));
 }
 
 /* Files of more than so many bytes cannot be written, as on a full disk. */

@@ -105,6 +105,8 @@ contains
     call cairn_suspect(session, '', code)
     call check(code == CAIRN_ERR_USAGE, 'suspect without a text')
     call fill(0)
+    call cairn_restore_version(session, 0, code)
+    call check(code == CAIRN_ERR_USAGE, 'restore of version 0')
     call cairn_restore_region(session, 'plate', code)
     call check(code == CAIRN_OK .and. step == 0, 'restore of one region')
     call check(all(plate == expected_plate(first - 1)), 'the region that came back')

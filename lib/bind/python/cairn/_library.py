@@ -38,6 +38,7 @@ _FUNCTIONS = {
     "cairn_stored_elements": [_session, c_char_p, _sizes],
     "cairn_stored_total": [_session, c_char_p, _sizes],
     "cairn_restore": [_session],
+    "cairn_restore_version": [_session, c_uint32],
     "cairn_restore_region": [_session, c_char_p],
     "cairn_restore_info": [_session, POINTER(RestoreStatus)],
     "cairn_should_stop": [_session],

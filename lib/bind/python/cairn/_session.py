@@ -159,12 +159,17 @@ class Session:
         check(self._call("cairn_stored_total", _name(name), byref(count)))
         return count.value
 
-    def restore(self, name=None):
-        """Copies the newest recoverable snapshot into all regions, or into one.
+    def restore(self, name=None, *, version=None):
+        """Copies the newest recoverable snapshot into all regions, or into one; or this version into all.
 
+        After a version was chosen, newer ones of before are not restored any more: see cairn_restore_version.
         Returns what it did, or None on a fresh start. Collective.
         """
-        if name is None:
+        if version is not None:
+            if name is not None:
+                raise ValueError("restore() copies a version into all regions: pass a name or a version")
+            check(self._call("cairn_restore_version", version))
+        elif name is None:
             check(self._call("cairn_restore"))
         else:
             check(self._call("cairn_restore_region", _name(name)))

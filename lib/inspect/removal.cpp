@@ -69,7 +69,7 @@ class Collector {
       stored.snapshot = view.identity;
       stored.readable = true;
       stored.recoverable = plan_recovery(survey_, view).possible;
-      stored.usable = stored.recoverable && view.identity.incarnation >= survey_.fresh_start;
+      stored.usable = stored.recoverable && survey_.may_restore(view.identity);
       stored.absent_nodes = !view.absent.empty();
       if (const auto levels = reached.find(view.identity); levels != reached.end()) stored.levels = levels->second;
     }

@@ -209,6 +209,15 @@ TEST_F(Removals, by_prune_do_not_count_what_a_lost_node_has_made_unrecoverable) 
   expect_restore(job, 9);
 }
 
+// No run restores the abandoned ones any more.
+TEST_F(Removals, do_not_count_what_was_abandoned_for_an_older_version) {
+  job.run_well_and_die([](JobSession& session) { EXPECT_EQ(Steps(session).restore(7), 7U); });
+  EXPECT_TRUE(deletion({Version{7}, Version{6}, Version{3}}).takes_last);
+  carry_out(pruning(1));
+  EXPECT_THAT(recoverable(), ElementsAre(10, 9, 8, 7));
+  expect_restore(job, 7);
+}
+
 TEST_F(Removals, that_crash_at_any_store_operation_leave_what_is_listed_whole) {
   sweep(deletion({Version{10}, Version{9}, Version{6}}));
 }

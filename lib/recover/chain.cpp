@@ -226,21 +226,23 @@ void note_unread_mark(const Error& error, Chain& chain) {
 
 std::vector<Life> read_lives(const Store& global, const std::vector<Entry>& entries, const Log& log,
                              const Sealer& sealer, Chain& chain) {
+  std::map<std::pair<Incarnation, RunId>, FileName> files;
+  for (const Entry& entry : entries)
+    if (const auto name = names::parse_run_record(entry.name))
+      files.emplace(std::pair(name->incarnation, name->run), FileName{entry.name});
   std::vector<Life> lives;
-  for (const Entry& entry : entries) {
-    const auto name = names::parse_run_record(entry.name);
-    if (!name) continue;
-    chain.newest = std::max(chain.newest, name->incarnation);
-    auto record = read_run_record(global, FileName{entry.name}, sealer);
+  for (const auto& [life, file] : files) {
+    const names::RunRecordName name{life.first, life.second};
+    chain.newest = std::max(chain.newest, name.incarnation);
+    auto record = read_run_record(global, file, sealer);
     if (record) {
-      lives.push_back({*name, *record});
+      lives.push_back({name, std::move(*record)});
       continue;
     }
     log.warning("{}: {}", global.where(), record.error().text());
-    lives.push_back({*name, {}});
-    chain.unreadable.push_back({FileName{entry.name}, {}, {}, name->run, record.error()});
+    lives.push_back({name, {}});
+    chain.unreadable.push_back({file, {}, {}, name.run, record.error()});
   }
-  std::ranges::sort(lives, {}, [](const Life& life) { return std::pair(life.name.incarnation, life.name.run); });
   return lives;
 }
 

@@ -8,10 +8,12 @@
 #include <iterator>
 #include <map>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "format/json_file.hpp"
 #include "format/manifest.hpp"
 #include "format/watch_file.hpp"
 #include "locked_stores.hpp"
@@ -196,7 +198,7 @@ TEST_F(Remove, is_refused_while_heads_on_other_hosts_look_after_the_job) {
 }
 
 TEST_F(Remove, never_touches_what_it_cannot_judge) {
-  rewrite_json(manifest(1, 40), "\"format\": 6", "\"format\": 10");
+  rewrite_json(manifest(1, 40), "\"format\": 6", fmt::format("\"format\": {}", kNewestFormat + 1));
   expect_refused("delete 40 --yes", {"40", manifest(1, 40)});
   const auto before = files();
   const Outcome outcome = run_on(job, "prune --keep 1 --yes");

@@ -85,6 +85,10 @@ def main():
     at.expect("good", ["--config", "other.ini"], 2, "other.ini", restarts=0)
     at.expect("good", ["--tolerance", "-1"], 2, '"-1" is not a number from 0 to 1', restarts=0)
     at.expect("good", ["--kills", "0"], 2, "--kills", restarts=0)
+    at.expect("good", ["--from", "3"], 2, "--from is not for a rehearsal", restarts=0)
+    code, output = at.run("good", "--seed", "3")
+    if code != 2 or "--seed is for a rehearsal: add --rehearse" not in output:
+        sys.exit(f"rehearse: {code}\n{output}")
 
 
 if __name__ == "__main__":

@@ -12,6 +12,8 @@
 #include <CLI/CLI.hpp>
 #include <cairn/version.hpp>
 
+#include <fmt/format.h>
+
 #include "config/config_values.hpp"
 #include "exit_code.hpp"
 
@@ -114,6 +116,8 @@ std::string host_option_among(const std::vector<std::string>& mpi_options) {
 std::string mistake_in(const Options& options) {
   if (options.application.empty()) return "no application: ckpt-run -n 8 -- app arguments";
   if (options.application[0].starts_with('-')) return options.application[0] + ": no such option";
+  if (options.rehearsal && options.from > 0)
+    return "--from is not for a rehearsal, whose runs start from the beginning: leave it out";
   if (!options.spare_hosts.empty() && options.hosts.empty())
     return "--spare-hosts also needs --hosts, the hosts that they replace";
   if (const auto word = host_option_among(options.mpi_options); !word.empty())
@@ -197,32 +201,27 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   Rehearsal rehearsal;
   rehearsal.seed = std::random_device{}() % 1'000'000;
   bool rehearses = false;
-  auto* const rehearse =
-      app.add_flag("--rehearse", rehearses,
-                   "Run the program undisturbed, then again with failures, and compare the results.\n"
-                   "The snapshots of the job stay as they are");
+  app.add_flag("--rehearse", rehearses,
+               "Run the program undisturbed, then again with failures, and compare the results.\n"
+               "The snapshots of the job stay as they are");
   app.add_option("--kills", rehearsal.kills,
                  "Failures in a rehearsal: each kills a rank where a snapshot() call begins")
       ->type_name("N")
       ->capture_default_str()
-      ->check(CLI::Range(1, 1000))
-      ->needs(rehearse);
+      ->check(CLI::Range(1, 1000).description(""));
   app.add_option("--tolerance", rehearsal.tolerance,
                  "Relative difference that floating-point numbers may have after a rehearsal")
       ->type_name("X")
       ->capture_default_str()
-      ->check(CLI::Validator(check_tolerance, ""))
-      ->needs(rehearse);
+      ->check(CLI::Validator(check_tolerance, ""));
   app.add_option("--seed", rehearsal.seed, "Draws the failures of a rehearsal. Default: another one each time")
-      ->type_name("N")
-      ->needs(rehearse);
+      ->type_name("N");
   app.add_option(
          "--from", options.from,
          "Continue from this version instead of the newest; ckpt-tool list shows which there are. Newer versions\n"
          "are not restored any more. Restarts then use the newest version of this branch")
       ->type_name("VERSION")
-      ->excludes(rehearse)
-      ->check(CLI::Range(1U, 4'000'000'000U));
+      ->check(CLI::Range(1U, 4'000'000'000U).description(""));
   app.add_flag("--preload-tap", options.preload_tap,
                "Preload libcairn-tap in the ranks: for programs that do not link it. Default: for Python programs");
   app.add_option("--config", options.config, "The job's INI file. Default: the .ini file among its arguments")
@@ -262,9 +261,13 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   const Ranks number = *ranks_of(ranks);
   options.ranks = number.most;
   if (ranks.find(':') != std::string::npos) options.fewest = number.fewest;
+  for (const std::string_view name : kValuesOfRehearsal) {
+    if (!rehearses && app.count(std::string(name)) > 0)
+      return {{}, fmt::format("ckpt-run: {} is for a rehearsal: add --rehearse\n", name), kUnusable};
+  }
   options.mpi_options = words_of(mpi_options);
-  if (const auto mistake = mistake_in(options); !mistake.empty()) return {{}, "ckpt-run: " + mistake + "\n", kUnusable};
   if (rehearses) options.rehearsal = rehearsal;
+  if (const auto mistake = mistake_in(options); !mistake.empty()) return {{}, "ckpt-run: " + mistake + "\n", kUnusable};
   options.agent = words_of(agent);
   options.agent_limit = time_of(agent_limit);
   options.start_limit = time_of(start_limit);

@@ -1,7 +1,6 @@
 #include "recover/branch.hpp"
 
 #include <algorithm>
-#include <ranges>
 #include <utility>
 
 namespace cairn {
@@ -20,11 +19,10 @@ void Branch::take(const Fork& fork) {
 }
 
 bool Branch::has(const Identity& snapshot) const {
-  for (const Fork& fork : std::views::reverse(forks_)) {
-    if (was_taken_after(snapshot, fork)) return true;
-    if (snapshot > fork.choice.snapshot) return false;
-  }
-  return true;
+  const auto newest = std::find_if(forks_.rbegin(), forks_.rend(), [&](const Fork& fork) {
+    return was_taken_after(snapshot, fork) || snapshot > fork.choice.snapshot;
+  });
+  return newest == forks_.rend() || was_taken_after(snapshot, *newest);
 }
 
 }  // namespace cairn

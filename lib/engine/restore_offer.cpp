@@ -41,8 +41,8 @@ Status RestoreDesk::take_inventory(const std::optional<RollCall>& roll) {
   return {};
 }
 
-// Whose snapshots count. A life that began fresh never goes back to snapshots from before it, however often it
-// restores. A chosen version may be of a chain that has finished.
+// The oldest life whose snapshots may be restored. A life that began fresh restores none of earlier lives. A chosen
+// version may be of a chain that has finished.
 Incarnation RestoreDesk::oldest_life(Version chosen) const {
   const Chain& chain = catalog_.chain;
   const bool begins_fresh =

@@ -162,7 +162,7 @@ class Session:
     def restore(self, name=None, *, version=None):
         """Copies the newest recoverable snapshot into all regions, or into one; or this version into all.
 
-        After a version was chosen, newer ones of before are not restored any more: see cairn_restore_version.
+        Versions that are newer than a chosen one are abandoned, and not restored any more: see cairn_restore_version.
         Returns what it did, or None on a fresh start. Collective.
         """
         if version is not None:

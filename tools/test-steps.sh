@@ -77,7 +77,7 @@ run_tsan() {
   fi
   sanitized tsan \
     "cairn_tests_contract replay_spill replay_helpers replay_deadlock replay_exchange torture cluster_stay $clusters" \
-    "^contract_ ^replay_ ^torture/few_seeds$ ^cluster_stay/StaySeeds $tests" "$of_processes"
+    "^contract_ ^replay_[a-z]+/ ^torture/few_seeds$ ^cluster_stay/StaySeeds $tests" "$of_processes"
 }
 run_ulfm() { tests/ulfm/run.sh "$([[ $depth == all ]] && echo all || echo brief)" "$seed"; }
 run_mpich() { tests/mpi/mpich.sh "$top/build"; }

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """What a job that repairs itself must do, one failure at a time: on real ranks, killed or stopped by real signals.
 
-    scenarios.py HEAT SWING CKPT_RUN [SCENARIO...]
+    scenarios.py HEAT SWING CKPT_RUN [SCENARIO...] [--draw SEED]
 
 Each scenario is a promise in a sentence, and ends with the result of a run that nothing happened to, byte for byte, unless
 the promise is another one.
 """
 
+import argparse
 import os
+import random
 import re
 import signal
 import subprocess
@@ -24,10 +26,11 @@ UNHEARD = "[job]\ntap = off"  # Cairn knows no communicator that the application
 
 
 class Scenarios:
-    HELPERS = ("HELPERS", "pause_ms", "start", "start_supervised", "start_on_world", "start_residual", "expect_same_plate")
+    HELPERS = ("HELPERS", "pause_ms", "start", "start_supervised", "start_on_world", "start_residual", "expect_same_plate", "drawn_of")
     pause_ms = PAUSE_MS
 
-    def __init__(self, heat, swing, ckpt_run, directory):
+    def __init__(self, heat, swing, ckpt_run, directory, draw=None):
+        self.draw = draw
         self.ckpt_run = ckpt_run
         self.heat = heat
         self.tool = str(Path(heat).with_name("ckpt-tool"))
@@ -60,6 +63,10 @@ class Scenarios:
         spares = ["--spares", "2"] if mode == "spares" else []
         return self.start(mode=mode, program=program, launcher=[self.ckpt_run, "-n", "4", *spares, *launcher, "--config"],
                           more=f"{more}\n[job]\nworld = application", **{"steps": 80, "pause_ms": 8, **options})  # fmt: skip
+
+    def drawn_of(self, series):
+        """Jobs that differ in one call each: all of them, or two that the seed draws."""
+        return series if self.draw is None else random.Random(self.draw).sample(series, 2)
 
     def programs_on_mpi_comm_world_are_repaired_in_place(self):
         for what in ["computes", "window", "fortran"]:
@@ -259,7 +266,8 @@ class Scenarios:
         expect_sum(job)
 
     def a_rank_that_asks_mpi_again_and_again_comes_to_the_repair(self):
-        for who, deaths, early in [("any", 11, 0), ("live", 11, 0), ("world", 9, 0), ("window", 3, 0), ("early", 6, 6)]:
+        pollers = [("any", 11, 0), ("live", 11, 0), ("world", 9, 0), ("window", 3, 0), ("early", 6, 6)]
+        for who, deaths, early in self.drawn_of(pollers):
             for more in ["", "rollback = lost"]:
                 job = self.start(spares=deaths, steps=max(deaths - early, 2), l1="every 1", more=more,
                                  program=[self.pollers, who])  # fmt: skip
@@ -280,7 +288,8 @@ class Scenarios:
 
     def survivors_come_back_that_wait_on_any_communicator_they_have_made_in_any_way(self):
         in_c, in_fortran = self.derived, self.derived + "_fortran"
-        for program, mode, deaths in [(in_c, "spares", 28), (in_c, "respawn", 28), (in_fortran, "respawn", 17)]:
+        programs = [(in_c, "spares", 28), (in_c, "respawn", 28), (in_fortran, "respawn", 17)]
+        for program, mode, deaths in self.drawn_of(programs):
             spares = deaths if mode == "spares" else 0
             job = self.start(mode=mode, ranks=4, spares=spares, program=[program, "all"])
             job.finish(90)
@@ -305,7 +314,7 @@ class Scenarios:
         expect_sum(job)
 
     def a_death_while_the_job_starts_is_a_failure_like_any_other(self):
-        for moment in ["dies-before-init", "dies-before-open", "dies-while-opening"]:
+        for moment in self.drawn_of(["dies-before-init", "dies-before-open", "dies-while-opening"]):
             job = self.start_supervised(moment)
             expect_sum(job, limit_s=90)
 
@@ -322,7 +331,7 @@ class Scenarios:
             job.close()
 
     def a_death_amid_long_messages_is_a_failure_like_any_other(self):
-        for how in ["all", "any", "blocking", "sendrecv", "replace", "collective", "unlogged"]:
+        for how in self.drawn_of(["all", "any", "blocking", "sendrecv", "replace", "collective", "unlogged"]):
             more = "rollback = lost" if how == "unlogged" else ""
             expected = None
             for deaths in [0, 3]:
@@ -590,9 +599,13 @@ def play_all(title, scenarios, wanted, play_one=lambda scenario: scenario()):
 
 
 def main():
-    heat, swing, ckpt_run, *wanted = sys.argv[1:]
+    parser = argparse.ArgumentParser(description="Plays the scenarios that are named, or all.")
+    parser.add_argument("programs", nargs=3, metavar="PROGRAM", help="heat, swing and ckpt-run")
+    parser.add_argument("wanted", nargs="*", metavar="SCENARIO")
+    parser.add_argument("--draw", type=int, metavar="SEED", help="two of each series of alike jobs, drawn by this seed")
+    arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="cairn-ulfm-") as name:
-        play_all("scenarios", Scenarios(heat, swing, ckpt_run, Path(name)), wanted)
+        play_all("scenarios", Scenarios(*arguments.programs, Path(name), arguments.draw), arguments.wanted)
 
 
 if __name__ == "__main__":

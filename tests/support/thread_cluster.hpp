@@ -11,7 +11,7 @@
 
 namespace cairn::test {
 
-inline constexpr std::chrono::seconds kClusterLimit{60};
+inline constexpr std::chrono::seconds kClusterLimit{240};
 
 using MemberBody = std::function<void(Comm& world)>;
 

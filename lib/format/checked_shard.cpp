@@ -34,7 +34,14 @@ CheckedShard& CheckedShard::operator=(CheckedShard&&) noexcept = default;
 CheckedShard::~CheckedShard() = default;
 
 Result<CheckedShard> CheckedShard::open(const Store& store, const FileName& name, bool sha) {
-  auto shard = ShardFile::open(store, name);
+  return check(ShardFile::open(store, name), name, sha);
+}
+
+Result<CheckedShard> CheckedShard::open(std::shared_ptr<const Reader> file, const FileName& name, bool sha) {
+  return check(ShardFile::open(std::move(file), name), name, sha);
+}
+
+Result<CheckedShard> CheckedShard::check(Result<ShardFile> shard, const FileName& name, bool sha) {
   if (!shard) return fail(shard.error());
   if (auto table = shard->table(); !table) return fail(table.error());
   if (sha && shard->header().digest != BlockDigest::sha256) {

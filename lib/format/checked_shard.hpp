@@ -16,6 +16,8 @@ class CheckedShard {
   // Checks the header and the CRC of the region table. With `sha`, blocks are checked by their SHA-256 as well, which
   // they must have and the head must have filled in; check_frame() says whether those are the right ones.
   static Result<CheckedShard> open(const Store& store, const FileName& name, bool sha = false);
+  // The same of bytes that need not be a file; errors name `name`.
+  static Result<CheckedShard> open(std::shared_ptr<const Reader> file, const FileName& name, bool sha = false);
   CheckedShard(CheckedShard&&) noexcept;
   CheckedShard& operator=(CheckedShard&&) noexcept;
   ~CheckedShard();
@@ -38,6 +40,7 @@ class CheckedShard {
  private:
   struct State;
   explicit CheckedShard(std::unique_ptr<State> state);
+  static Result<CheckedShard> check(Result<ShardFile> shard, const FileName& name, bool sha);
   [[nodiscard]] Status check_mapped(std::uint64_t offset, std::uint64_t length);
   [[nodiscard]] Status take(std::uint64_t offset, MutableBytes into, InHand& hand);
   [[nodiscard]] Status take_in_hand(std::uint64_t block, InHand& hand);

@@ -31,6 +31,10 @@ Status check_shard(const Shard& shard, const ShardEntry& expected) {
   return {};
 }
 
+Error no_entry(Rank rank) {
+  return {Code::corrupt, fmt::format("no manifest names the shard of rank {}", rank.value), {}};
+}
+
 }  // namespace
 
 SnapshotReader::SnapshotReader(const JobStores& stores, const Survey& survey, const SnapshotView& snapshot,
@@ -65,6 +69,10 @@ void SnapshotReader::take(const Recovery& recovery) {
   why_missing_ = recovery.why_not;
 }
 
+Error SnapshotReader::no_source(Rank rank) const {
+  return {Code::not_found, fmt::format("rank {} has no source: {}", rank.value, why_missing_), {}};
+}
+
 std::map<LevelId, std::vector<Rank>> SnapshotReader::sources() const {
   std::map<LevelId, std::vector<Rank>> ranks;
   for (const auto& [rank, delivery] : deliveries_) ranks[delivery.level].push_back(rank);
@@ -73,7 +81,7 @@ std::map<LevelId, std::vector<Rank>> SnapshotReader::sources() const {
 
 Result<std::vector<RegionInfo>> SnapshotReader::regions(Rank rank) {
   auto opened = shard(rank);
-  if (!opened && find_good_source(rank, opened.error())) opened = shard(rank);
+  if (!opened && find_good_sources(opened.error()) && deliveries_.contains(rank)) opened = shard(rank);
   if (!opened) return fail(opened.error());
   std::vector<RegionInfo> infos;
   for (const PlacedRegion& region : (*opened)->regions()) infos.push_back(region.info);
@@ -82,7 +90,8 @@ Result<std::vector<RegionInfo>> SnapshotReader::regions(Rank rank) {
 
 Status SnapshotReader::read(Rank rank, std::string_view region, std::uint64_t offset, MutableBytes into) {
   const Status status = read_now(rank, region, offset, into);
-  return status || !find_good_source(rank, status.error()) ? status : read_now(rank, region, offset, into);
+  const bool again = !status && find_good_sources(status.error()) && deliveries_.contains(rank);
+  return !again ? status : read_now(rank, region, offset, into);
 }
 
 Status SnapshotReader::read_now(Rank rank, std::string_view region, std::uint64_t offset, MutableBytes into) {
@@ -98,7 +107,7 @@ Status SnapshotReader::read_now(Rank rank, std::string_view region, std::uint64_
   return (*opened)->read_parts(parts);
 }
 
-bool SnapshotReader::find_good_source(Rank rank, const Error& error) {
+bool SnapshotReader::find_good_sources(const Error& error) {
   if (!is_of_source(error.code) || std::exchange(audited_, true)) return false;
   AuditOptions options;
   options.version = snapshot_.identity.version;
@@ -109,14 +118,13 @@ bool SnapshotReader::find_good_source(Rank rank, const Error& error) {
                                        [](const SnapshotAudit& one) { return one.view.identity; });
   if (found == audit->snapshots.end()) return false;
   take(found->recovery);
-  return deliveries_.contains(rank);
+  return true;
 }
 
 Result<const Shard*> SnapshotReader::shard(Rank rank) {
   if (open_rank_ == rank) return &*open_;
   const auto delivery = deliveries_.find(rank);
-  if (delivery == deliveries_.end())
-    return fail(Code::not_found, fmt::format("rank {} has no source: {}", rank.value, why_missing_));
+  if (delivery == deliveries_.end()) return fail(no_source(rank));
   auto opened = open_shard(delivery->second);
   if (!opened) return fail(opened.error());
   open_ = std::move(*opened);
@@ -130,13 +138,21 @@ Result<Shard> SnapshotReader::open_shard(const Delivery& delivery) {
   auto opened = Shard::open(*bytes, names::shard(names::snapshot(snapshot_.identity), delivery.rank));
   if (!opened) return opened;
   const auto entry = entries_.find(delivery.rank);
-  if (entry == entries_.end())
-    return fail(Code::corrupt, fmt::format("no manifest names the shard of rank {}", delivery.rank.value));
+  if (entry == entries_.end()) return fail(no_entry(delivery.rank));
   if (auto good = check_shard(*opened, entry->second); !good) return fail(good.error());
   return opened;
 }
 
-Result<std::shared_ptr<const Reader>> SnapshotReader::bytes_of(const Delivery& delivery) {
+Result<CheckedShard> SnapshotReader::checked(Rank rank, bool sha) const {
+  const auto delivery = deliveries_.find(rank);
+  if (delivery == deliveries_.end()) return fail(no_source(rank));
+  auto bytes = bytes_of(delivery->second);
+  if (!bytes) return fail(bytes.error());
+  if (!entries_.contains(rank)) return fail(no_entry(rank));
+  return CheckedShard::open(std::move(*bytes), names::shard(names::snapshot(snapshot_.identity), rank), sha);
+}
+
+Result<std::shared_ptr<const Reader>> SnapshotReader::bytes_of(const Delivery& delivery) const {
   if (std::holds_alternative<SharedShard>(delivery.source)) return shared_bytes(delivery.rank);
   if (std::holds_alternative<DecodedShard>(delivery.source))
     return open_decoded_shard(*stores_, *survey_, snapshot_.identity, delivery);
@@ -146,7 +162,7 @@ Result<std::shared_ptr<const Reader>> SnapshotReader::bytes_of(const Delivery& d
 }
 
 // HDF5 may end the process if metadata is damaged, so each node file is checked before it is opened.
-Result<std::shared_ptr<const Reader>> SnapshotReader::shared_bytes(Rank rank) {
+Result<std::shared_ptr<const Reader>> SnapshotReader::shared_bytes(Rank rank) const {
   for (const auto& [level, there] : survey_->shared_of(snapshot_.identity)) {
     const auto* shared = dynamic_cast<const GlobalSnapshot*>(there.get());
     if (shared == nullptr) continue;

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "format/checked_shard.hpp"
 #include "format/shard.hpp"
 #include "inspect/survey.hpp"
 
@@ -40,6 +41,14 @@ class SnapshotReader {
   [[nodiscard]] Result<std::vector<RegionInfo>> regions(Rank rank);
   // Fills `into` with the bytes of a region from `offset` on. not_found: the rank has no such region.
   [[nodiscard]] Status read(Rank rank, std::string_view region, std::uint64_t offset, MutableBytes into);
+  // The shard of a rank that has a source, wherever it is. Its blocks are checked as they are read, with `sha` as
+  // CheckedShard::open() says. The caller compares it with entry().
+  [[nodiscard]] Result<CheckedShard> checked(Rank rank, bool sha) const;
+  // What manifests say of the shard. Requires: checked() has found it.
+  [[nodiscard]] const ShardEntry& entry(Rank rank) const { return entries_.at(rank); }
+  // After an error of reading a shard: reads and checks all files once, and takes only good ones from then on. Whether
+  // it has done so.
+  [[nodiscard]] bool find_good_sources(const Error& error);
   // The ranks that are read from each level.
   [[nodiscard]] std::map<LevelId, std::vector<Rank>> sources() const;
 
@@ -47,16 +56,13 @@ class SnapshotReader {
   SnapshotReader(const JobStores& stores, const Survey& survey, const SnapshotView& snapshot, Progress progress);
 
   void take(const Recovery& recovery);
+  [[nodiscard]] Error no_source(Rank rank) const;
   // The rank's shard. It stays open until another one is wanted.
   [[nodiscard]] Result<const Shard*> shard(Rank rank);
   [[nodiscard]] Result<Shard> open_shard(const Delivery& delivery);
-  [[nodiscard]] Result<std::shared_ptr<const Reader>> bytes_of(const Delivery& delivery);
-  [[nodiscard]] Result<std::shared_ptr<const Reader>> shared_bytes(Rank rank);
+  [[nodiscard]] Result<std::shared_ptr<const Reader>> bytes_of(const Delivery& delivery) const;
+  [[nodiscard]] Result<std::shared_ptr<const Reader>> shared_bytes(Rank rank) const;
   [[nodiscard]] Status read_now(Rank rank, std::string_view region, std::uint64_t offset, MutableBytes into);
-  // After an error of reading a rank's shard: looks once for sources that are good, which are used from now on. Whether
-  // it has looked, and the rank has one.
-  [[nodiscard]] bool find_good_source(Rank rank, const Error& error);
-
   const JobStores* stores_;
   const Survey* survey_;
   SnapshotView snapshot_;
@@ -67,7 +73,7 @@ class SnapshotReader {
   std::vector<Rank> ranks_;
   std::vector<Rank> missing_;
   std::string why_missing_;
-  std::map<NodeId, Status> node_files_;  // of the global store, as far as they were checked
+  mutable std::map<NodeId, Status> node_files_;  // of the global store, as far as they were checked
   std::optional<Rank> open_rank_;
   std::optional<Shard> open_;
 };

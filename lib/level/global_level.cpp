@@ -7,6 +7,7 @@
 #include "format/hdf5/hdf5_file.hpp"
 #include "format/hdf5/node_file_check.hpp"
 #include "format/json_file.hpp"
+#include "level/global_files.hpp"
 #include "level/global_messages.hpp"
 #include "level/global_snapshot.hpp"
 #include "level/volume.hpp"
@@ -58,34 +59,20 @@ bool is_whole(const NodeContext& node, const DirName& dir, const GlobalManifest&
 // Head 0 writes master and manifest, and puts the directory in place.
 Status commit(const NodeContext& node, const NodeManifest& manifest, const DirName& partial,
               const std::vector<Buffer>& reports) {
-  GlobalManifest global{manifest.identity, manifest.safe_point, node.layout, {}, {}};
-  global.layout.arrangement = 0;  // it numbers the places of node stores, which do not matter here
-  global.layout.avoided.clear();  // nor does what they hold of each other
-  global.shards.resize(node.layout.node_of_rank.size());
-  std::vector<RankRegions> ranks(global.shards.size());
+  std::vector<NodeReport> nodes;
   for (std::uint32_t i = 0; i < reports.size(); ++i) {
     auto report = decode_report(reports[i], NodeId{i});
     if (!report) return fail(report.error());
-    global.node_file_bytes.push_back(report->file.bytes);
-    global.node_files.push_back(report->file.check);
-    for (std::size_t r = 0; r < report->shards.size(); ++r) {
-      const std::uint32_t rank = report->shards[r].rank.value;
-      global.shards[rank] = report->shards[r];
-      ranks[rank] = {Rank{rank}, NodeId{i}, {}};
-      for (PlacedRegion& region : report->tables[r]) ranks[rank].regions.push_back(std::move(region.info));
-    }
+    nodes.push_back(std::move(*report));
   }
-  if (auto status = write_master_file(*node.global, partial, ranks); !status) return status;
-  auto master = digest_file(*node.global, names::master_file(partial));
-  if (!master) return fail(master.error());
-  global.master = *master;
-  const FileName name = names::manifest(partial);
-  if (auto status = write_json_text(*node.global, name, to_json(global, node.sealer), kMostManifestBytes); !status)
-    return status;
+  const auto global =
+      write_master_and_manifest(*node.global, partial, {manifest.identity, manifest.safe_point, node.layout, {}, {}},
+                                std::move(nodes), node.sealer);
+  if (!global) return fail(global.error());
   if (auto status = check_not_taken_over(*node.global, node.incarnation, node.run); !status) return status;
   const DirName dir = node.dir(manifest.identity);
   // A good directory is never removed: it is kept, and the new one is dropped.
-  if (is_whole(node, dir, global)) return node.global->remove_directory(partial);
+  if (is_whole(node, dir, *global)) return node.global->remove_directory(partial);
   if (auto status = node.global->remove_directory(dir); !status) return status;
   return node.global->rename_directory(partial, dir);
 }

@@ -353,7 +353,7 @@ MENDINGS = [
     ]),
     Mending("what L4 has goes before its successor is in place", [
         Edit("lib/level/global_level.cpp",
-             "  if (is_whole(node, dir, global)) return node.global->remove_directory(partial);\n",
+             "  if (is_whole(node, dir, *global)) return node.global->remove_directory(partial);\n",
              "  (void)is_whole;\n"),
     ], seen_by="GlobalLevel.that_is_written_again_is_whole_at_every_moment"),
 
@@ -481,14 +481,25 @@ MENDINGS = [
     ], seen_by="Export.reads_around_damage"),
     Mending("an export ends at the first damaged block, though another level has the data", [
         Edit("lib/inspect/snapshot_reader.cpp",
-             "  return status || !find_good_source(rank, status.error()) ? status : read_now(rank, region, offset, into);\n",
-             "  return status;\n"),
+             "  return !again ? status : read_now(rank, region, offset, into);\n",
+             "  return again ? status : status;\n"),
     ], seen_by="Export.reads_around_damage"),
     Mending("an export says of elements that nobody has that they are zero", [
         Edit("tools/ckpt-tool/export_copier.cpp",
              "        if (one->has_gaps) fill_with_nothing(one->info, *bytes);\n",
              "        if (one->has_gaps && !one->whole) fill_with_nothing(one->info, *bytes);\n"),
     ], seen_by="Export.leaves_lost_ranks_out_if_asked"),
+    Mending("a copy is put where a run has continued", [
+        Edit("lib/inspect/snapshot_copy.cpp",
+             "    if (is_own || is_known) continue;\n",
+             "    if (is_own || is_known || run) continue;\n"),
+    ], seen_by="Copies.are_refused_where_a_run_has_continued", test="cluster_copy"),
+    Mending("a copy ends at the first damaged file, though another level has the data", [
+        Edit("lib/inspect/snapshot_copy.cpp",
+             "      if (!report && reader_.find_good_sources(report.error()) && reader_.missing().empty())\n"
+             "        report = write_node(dir, NodeId{i});\n",
+             ""),
+    ], seen_by="Copies.pass_over_a_damaged_source", test="cluster_copy"),
     Mending("prune counts snapshots that are not recoverable, and takes the last one that is", [
         Edit("lib/inspect/removal.cpp",
              "    if (stored.usable) one.complete.add(kRecoverable);\n",

@@ -70,6 +70,15 @@ struct ExportRequest {
 // kDamage: ranks were left out.
 [[nodiscard]] cairn::Result<ExitCode> export_regions(const ExportRequest& request);
 
+struct CopyRequest {
+  Target target;
+  std::string version;  // a number, or "newest"
+  std::string to;       // as [storage] global
+  bool json = false;
+  bool yes = false;  // else only shows what would be written
+};
+[[nodiscard]] cairn::Result<ExitCode> copy_version(const CopyRequest& request);
+
 struct RemovalRequest {
   Target target;
   bool json = false;
@@ -133,6 +142,10 @@ void put_identity(Json& to, const cairn::Identity& identity);
 // An error that says there is no such version, and which there are.
 [[nodiscard]] cairn::Error no_such_version(const OpenStores& opened, std::uint32_t version,
                                            const cairn::Survey& survey);
+// `version`: a number, or "newest", which is the newest that all ranks can be read of. Complains about what makes newer
+// ones no choice.
+[[nodiscard]] cairn::Result<cairn::SnapshotView> find_snapshot(const OpenStores& opened, const cairn::Survey& survey,
+                                                               const std::string& version);
 // One line on stderr.
 void complain(const std::string& line);
 

@@ -24,8 +24,8 @@ constexpr const char* kExitCodes =
 constexpr const char* kAbout =
     "Shows and verifies the snapshots of a Cairn job, plans how often to take them, and reports why a job hangs or\n"
     "which of its nodes are sick.\n"
-    "delete and prune remove snapshots of a job that does not run. Other commands change no store but with health\n"
-    "--clear and --report, so they may be used while the job runs.\n";
+    "delete and prune remove snapshots of a job that does not run. Other commands change no store of the job but with\n"
+    "health --clear and --report, so they may be used while the job runs.\n";
 
 constexpr const char* kExamples =
     "Examples:\n"
@@ -50,6 +50,17 @@ constexpr const char* kExportExamples =
     "  ckpt-tool export --config heat.ini newest plate --to plate.npy\n"
     "  ckpt-tool export --config heat.ini 52 --to heat52.h5\n"
     "  ckpt-tool export --local from-node0 --local from-node1 --job heat 52 --to heat52      (a directory)";
+
+constexpr const char* kCopyExamples =
+    "Without --yes, only shows what would be written. The job may run meanwhile; its stores are not changed. DIR may\n"
+    "have other snapshots of the job, if no run has continued there. To restore the copy, set [storage] global = DIR,\n"
+    "and [storage] local to a directory without snapshots of the job.\n"
+    "Exit codes:\n"
+    "  0  done, or without --yes: this would be done; or DIR has the snapshot\n"
+    "  2  nothing was copied: a shard is lost or damaged, or DIR cannot take the copy\n"
+    "Examples:\n"
+    "  ckpt-tool copy --config heat.ini 52 /archive/heat\n"
+    "  ckpt-tool copy --config heat.ini 52 /archive/heat --yes";
 
 constexpr const char* kRemovalExitCodes =
     "Exit codes:\n"
@@ -271,6 +282,18 @@ CLI::App* add_export(CLI::App& app, ckpt_tool::ExportRequest& request) {
   return command;
 }
 
+CLI::App* add_copy(CLI::App& app, ckpt_tool::CopyRequest& request) {
+  CLI::App* const command =
+      app.add_subcommand("copy", "Copy a snapshot, from any level, to a global directory of its own");
+  add_target(*command, request.target);
+  command->add_option("VERSION", request.version, "The snapshot, as list shows it, or newest")->required();
+  command->add_option("DIR", request.to, "The directory for the copy")->required();
+  command->add_flag("--json", request.json, "Print JSON; the man page names its members");
+  command->add_flag("--yes", request.yes, "Copy, instead of showing what would be written");
+  command->footer(kCopyExamples);
+  return command;
+}
+
 CLI::App* add_removal(CLI::App& app, ckpt_tool::RemovalRequest& request, const char* name, const char* about) {
   CLI::App* const command = app.add_subcommand(name, about);
   add_target(*command, request.target);
@@ -340,6 +363,9 @@ int run(int argc, char** argv) {
   ckpt_tool::ExportRequest exports;
   CLI::App* exporting = add_export(app, exports);
 
+  ckpt_tool::CopyRequest copies;
+  CLI::App* copying = add_copy(app, copies);
+
   ckpt_tool::RemovalRequest deletion;
   CLI::App* deleting = add_delete(app, deletion);
   ckpt_tool::RemovalRequest pruning;
@@ -373,6 +399,7 @@ int run(int argc, char** argv) {
                     : hang->parsed()      ? ckpt_tool::hang(hanging)
                     : health->parsed()    ? ckpt_tool::health(sick)
                     : exporting->parsed() ? ckpt_tool::export_regions(exports)
+                    : copying->parsed()   ? ckpt_tool::copy_version(copies)
                     : deleting->parsed()  ? ckpt_tool::delete_versions(deletion)
                     : prune->parsed()     ? ckpt_tool::prune(pruning)
                     : trace->parsed()     ? ckpt_tool::trace(traces)

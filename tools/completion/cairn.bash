@@ -116,11 +116,12 @@ _ckpt_tool() {
   local scenario='--cost --recovery --mtbf --node-mtbf --nodes --shares --levels --measured'
   local options
   case $command in
-    '') options='list inspect verify export delete prune hang health trace plan simulate --version' ;;
+    '') options='list inspect verify export copy delete prune hang health trace plan simulate --version' ;;
     list) options=$stores ;;
     inspect) options="$stores --version --details" ;;
     verify) options="$stores --version --quiet" ;;
     export) options="${stores% --json} --to --rank --partial" ;;
+    copy) options="$stores --yes" ;;
     delete) options="$stores --yes --force" ;;
     prune) options="$stores --yes --keep" ;;
     hang) options="$stores --after --watch --stacks" ;;
@@ -147,6 +148,7 @@ _ckpt_tool() {
     *,--intervals) _cairn_offer_entry -W off ;;
     *,--work | *,--helpers | *,--runs | *,--seed | *,--threads) ;;
     trace,*) if [[ $current == -* ]]; then _cairn_offer -W "$options --help -h"; else _cairn_offer_files json; fi ;;
+    copy,*) if [[ $current == -* ]]; then _cairn_offer -W "$options --help -h"; else _cairn_offer_directories; fi ;;
     *) _cairn_offer -W "$options --help -h" ;;
   esac
 }

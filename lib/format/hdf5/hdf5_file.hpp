@@ -16,6 +16,7 @@
 
 #include "base/error.hpp"
 #include "base/ids.hpp"
+#include "format/checked_shard.hpp"
 #include "format/manifest.hpp"
 #include "format/region.hpp"
 #include "format/shard.hpp"
@@ -38,6 +39,8 @@ class NodeFileWriter {
   // For these shards of `local`. `global` must outlive it. `sha`: as CheckedShard::open().
   static Result<NodeFileWriter> begin(Store& global, const FileName& name, const Store& local,
                                       const std::vector<FileName>& shards, bool sha = false);
+  // For these shards of one snapshot, wherever they are.
+  static Result<NodeFileWriter> begin(Store& global, const FileName& name, std::vector<CheckedShard> shards);
   NodeFileWriter(NodeFileWriter&&) noexcept;
   NodeFileWriter& operator=(NodeFileWriter&&) noexcept;
   ~NodeFileWriter();

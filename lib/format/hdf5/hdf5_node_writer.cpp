@@ -22,15 +22,20 @@ Result<std::vector<CheckedShard>> open_all(const Store& local, const std::vector
   for (const auto& name : names) {
     auto shard = CheckedShard::open(local, name, sha);
     if (!shard) return fail(shard.error());
-    const ShardHeader& header = shard->shard().header();
-    const ShardHeader& first = shards.empty() ? header : shards.front().shard().header();
-    if (header.identity != first.identity || header.safe_point != first.safe_point) {
-      return fail(Code::invalid_argument,
-                  fmt::format("{} is of another snapshot than {}", name.path, names.front().path));
-    }
     shards.push_back(std::move(*shard));
   }
   return shards;
+}
+
+Status check_of_one_snapshot(const std::vector<CheckedShard>& shards) {
+  for (const CheckedShard& shard : shards) {
+    const ShardHeader& header = shard.shard().header();
+    const ShardHeader& first = shards.front().shard().header();
+    if (header.identity == first.identity && header.safe_point == first.safe_point) continue;
+    return fail(Code::invalid_argument,
+                fmt::format("{} is of another snapshot than {}", shard.shard().name(), shards.front().shard().name()));
+  }
+  return {};
 }
 
 // An estimate of the file's size: the store reserves it, and the file is cut to its real size at the end.
@@ -72,12 +77,17 @@ NodeFileWriter::~NodeFileWriter() = default;
 
 Result<NodeFileWriter> NodeFileWriter::begin(Store& global, const FileName& name, const Store& local,
                                              const std::vector<FileName>& shards, bool sha) {
-  const hdf5::Quiet quiet;
   auto all = open_all(local, shards, sha);
   if (!all) return fail(all.error());
-  auto created = File::create(global, name, expected_bytes(*all));
+  return begin(global, name, std::move(*all));
+}
+
+Result<NodeFileWriter> NodeFileWriter::begin(Store& global, const FileName& name, std::vector<CheckedShard> shards) {
+  const hdf5::Quiet quiet;
+  if (auto status = check_of_one_snapshot(shards); !status) return fail(status.error());
+  auto created = File::create(global, name, expected_bytes(shards));
   if (!created) return fail(created.error());
-  auto state = std::make_unique<State>(State{std::move(*created), std::move(*all)});
+  auto state = std::make_unique<State>(State{std::move(*created), std::move(shards)});
   File& file = state->file;
   if (auto made = hdf5::create_group(file, fmt::format("/{}", hdf5::kCairnGroup)); !made) return fail(made.error());
   if (!state->shards.empty()) {

@@ -1,0 +1,203 @@
+// A snapshot that is copied to another global store: from which levels, what a crash on the way leaves, and what a job
+// that starts there restores.
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "inspect/audit.hpp"
+#include "inspect/snapshot_copy.hpp"
+#include "recover/belonging.hpp"
+#include "store/names.hpp"
+#include "support/facts.hpp"
+#include "support/faulty_store.hpp"
+#include "support/hooked_store.hpp"
+#include "support/job.hpp"
+#include "support/steps.hpp"
+
+namespace cairn::test {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+// Ten steps leave 10, 9, 8, 7 at L1; 9 at L2; 8 at L3; 9, 6, 3 at L4.
+constexpr std::uint32_t kSteps = 10;
+constexpr const char* kSettings = R"([storage]
+keep_local = 4
+keep_global = 3
+[levels]
+l1 = every 1
+l2 = every 3
+l3 = every 4
+l4 = every 3
+[erasure]
+group = 3
+parity = 1
+[restart]
+at_end = continue
+)";
+constexpr RunId kChain{0x5eed};
+
+MATCHER(Succeeds, "") {
+  if (!arg) *result_listener << arg.error().text();
+  return arg.has_value();
+}
+
+std::shared_ptr<Store> seen(Store& store) {
+  return {&store, [](Store*) {}};
+}
+
+class Copies : public testing::Test {
+ protected:
+  Copies() : job({2, 2, 2}, kSettings), elsewhere({2, 2, 2}, kSettings) { take_steps(job, kSteps); }
+
+  [[nodiscard]] static JobStores stores_of(Job& of) {
+    JobStores all;
+    for (std::uint32_t node = 0; node < of.nodes(); ++node) all.nodes.push_back(seen(of.node_store(node)));
+    all.global = seen(of.global_store());
+    return all;
+  }
+  // Into the global store of the job elsewhere, as `to` lets it be written.
+  Status copy(std::uint32_t version, Store& to) {
+    const JobStores from = stores_of(job);
+    const auto survey = take_survey(from);
+    if (!survey) return fail(survey.error());
+    const auto views = view_snapshots(*survey);
+    const auto view =
+        std::ranges::find_if(views, [&](const SnapshotView& one) { return one.identity.version.value == version; });
+    if (view == views.end()) return fail(Code::not_found, "no such version");
+    auto reader = SnapshotReader::open(from, *survey, *view);
+    if (!reader) return fail(reader.error());
+    const auto place = look_at_copy_place(&to, from.sealer, *survey, view->identity, kChain);
+    if (!place) return fail(place.error());
+    return copy_snapshot(*reader, *view, from.sealer, to, *place);
+  }
+  Status copy(std::uint32_t version) { return copy(version, elsewhere.global_store()); }
+  // Newest first.
+  [[nodiscard]] std::vector<std::uint32_t> versions_elsewhere() {
+    const auto audit = audit_stores(stores_of(elsewhere), {});
+    EXPECT_TRUE(audit) << audit.error().text();
+    std::vector<std::uint32_t> versions;
+    for (const SnapshotAudit& one : audit->snapshots) {
+      EXPECT_TRUE(one.recovery.possible) << one.view.identity.version.value;
+      for (const Finding& finding : one.findings) EXPECT_EQ(finding.state, Finding::State::good) << finding.where;
+      versions.push_back(one.view.identity.version.value);
+    }
+    return versions;
+  }
+
+  Job job;
+  Job elsewhere;
+};
+
+TEST_F(Copies, of_each_level_are_restored_elsewhere) {
+  const Job::Image empty = elsewhere.image();
+  const Job::Image before = job.image();
+  for (const std::uint32_t version : {10U, 9U, 8U, 7U, 6U, 3U}) {
+    ASSERT_THAT(copy(version), Succeeds());
+    EXPECT_THAT(versions_elsewhere(), ElementsAre(version));
+    expect_restore(elsewhere, version);
+    elsewhere.put_back(empty);
+  }
+  EXPECT_EQ(job.image().nodes, before.nodes);
+  EXPECT_EQ(job.image().global, before.global);
+}
+
+TEST_F(Copies, have_the_parts_of_a_lost_node_from_copies_and_parity) {
+  job.lose(1);
+  const Job::Image empty = elsewhere.image();
+  ASSERT_THAT(copy(8), Succeeds());
+  expect_restore(elsewhere, 8);
+  elsewhere.put_back(empty);
+  job.lose_global_snapshots();
+  ASSERT_THAT(copy(9), Succeeds());
+  expect_restore(elsewhere, 9);
+  elsewhere.put_back(empty);
+  EXPECT_FALSE(copy(10));
+  EXPECT_THAT(contents_of(elsewhere.global_store()).versions, IsEmpty());
+}
+
+TEST_F(Copies, pass_over_a_damaged_source) {
+  const Identity snapshot = view_snapshots(*take_survey(stores_of(job))).at(1).identity;
+  ASSERT_EQ(snapshot.version, Version{9});
+  ASSERT_THAT(job.node_store(0).corrupt(names::shard(names::snapshot(snapshot), Rank{0}), 5000), Succeeds());
+  ASSERT_THAT(copy(9), Succeeds());
+  expect_restore(elsewhere, 9);
+}
+
+TEST_F(Copies, come_together_in_one_store_in_any_order) {
+  for (const std::uint32_t version : {9U, 3U, 10U, 9U}) ASSERT_THAT(copy(version), Succeeds());
+  EXPECT_THAT(versions_elsewhere(), ElementsAre(10, 9, 3));
+  expect_restore(elsewhere, 10);
+}
+
+TEST_F(Copies, of_several_lives_come_together) {
+  job.run_well_and_die([](JobSession& session) {
+    Steps steps(session);
+    steps.restore();
+    steps.advance_by(2);
+    steps.wait_for_all();
+  });
+  for (const std::uint32_t version : {12U, 9U}) ASSERT_THAT(copy(version), Succeeds());
+  EXPECT_THAT(versions_elsewhere(), ElementsAre(12, 9));
+  expect_restore(elsewhere, 12);
+}
+
+TEST_F(Copies, are_of_another_chain_whose_runs_refuse_the_node_stores_of_the_first) {
+  ASSERT_THAT(copy(9), Succeeds());
+  Job moved({2, 2, 2}, kSettings);
+  Job::Image image = job.image();
+  image.global = elsewhere.image().global;
+  moved.put_back(image);
+  EXPECT_THAT(thrown_by([&] { moved.run([](JobSession& session) { Steps(session).restore(); }); }),
+              Fails(ErrorKind::mismatch, {"belong to"}));
+}
+
+TEST_F(Copies, are_refused_where_a_run_has_continued) {
+  ASSERT_THAT(copy(9), Succeeds());
+  elsewhere.run_well_and_die([](JobSession& session) { EXPECT_EQ(Steps(session).restore(), 9U); });
+  const Job::Image before = elsewhere.image();
+  const Status refused = copy(10);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::mismatch);
+  EXPECT_EQ(elsewhere.image().global, before.global);
+}
+
+// Each operation of the store that takes it: then it is there as a whole, or not at all, and can be copied again.
+TEST_F(Copies, that_crash_at_any_store_operation_are_whole_or_absent) {
+  ASSERT_THAT(copy(6), Succeeds());
+  const Job::Image before = elsewhere.image();
+  bool crashed = true;
+  bool seen_absent = false;
+  for (std::uint64_t n = 0; crashed && !HasFailure(); ++n) {
+    SCOPED_TRACE("crash at operation " + std::to_string(n));
+    ASSERT_LT(n, 1000U) << "the sweep does not come to an end";
+    elsewhere.put_back(before);
+    const auto faults = std::make_shared<FaultPlan>();
+    faults->crash_at(n);
+    HookedStore to(seen(elsewhere.global_store()),
+                   [&](const HookedStore::Operation& operation) { return faults->operation(operation.path); });
+    crashed = !copy(9, to);
+    EXPECT_EQ(crashed, faults->has_failed());
+    const auto versions = versions_elsewhere();
+    seen_absent |= versions.size() == 1;
+    const Job::Image left = elsewhere.image();
+    expect_restore(elsewhere, versions.front());
+    elsewhere.put_back(left);
+    ASSERT_THAT(copy(9), Succeeds());
+    EXPECT_THAT(versions_elsewhere(), ElementsAre(9, 6));
+  }
+  EXPECT_TRUE(seen_absent);
+}
+
+TEST_F(Copies, without_the_jobs_records_are_restored_all_the_same) {
+  job.global_store().wipe();
+  ASSERT_THAT(copy(9), Succeeds());
+  expect_restore(elsewhere, 9);
+}
+
+}  // namespace
+}  // namespace cairn::test

@@ -1,0 +1,29 @@
+#include "base/check.hpp"
+
+#include <gtest/gtest.h>
+
+namespace cairn {
+namespace {
+
+TEST(Check, passes_what_holds) {
+  check(true);
+  check_slow([] { return true; });
+}
+
+TEST(Check, ends_the_process_and_names_the_place_of_what_does_not_hold) {
+  EXPECT_DEATH(check(false), R"(cairn: .*check_test\.cpp:[0-9]+: a check failed in .*Please report it)");
+}
+
+TEST(Check, a_slow_check_calls_what_it_checks_only_where_slow_checks_are_on) {
+  bool called = false;
+  check_slow([&] { return called = true; });
+  EXPECT_EQ(called, kChecksSlowly);
+}
+
+TEST(Check, a_slow_check_ends_the_process_where_slow_checks_are_on) {
+  if (!kChecksSlowly) GTEST_SKIP() << "Slow checks are off in this build.";
+  EXPECT_DEATH(check_slow([] { return false; }), "a check failed");
+}
+
+}  // namespace
+}  // namespace cairn

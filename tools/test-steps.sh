@@ -11,7 +11,9 @@ quick_ctest() {
   ctest --test-dir build --output-on-failure --no-tests=error -j "$(($(processors) + 1))" -L "^($kinds)\$" -LE '^(root|long)$'
 }
 run_packages() { tools/install-packages.sh && use_compiler_cache; }
-run_layers() { tools/check-layers.py --self-test && tools/check-layers.py; }
+run_layers() {
+  tools/check-layers.py --self-test && tools/check-layers.py && tools/check-classes.py --self-test && tools/check-classes.py
+}
 run_format() { tools/check-format.sh; }
 run_prose() { tools/check-prose.py --self-test && tools/check-prose.py; }
 # The root for `ulfm` is made meanwhile, which is mostly waiting.

@@ -12,7 +12,7 @@
 # Steps:
 #
 #   packages   what is missing of tools/packages.txt is installed
-#   layers     rooms include only rooms below them
+#   layers     rooms include only rooms below them; no class has too many methods or members
 #   format     clang-format has nothing to change
 #   prose      text for users has no long sentences, spelling mistakes or idioms
 #   build      everything, Release, GCC, warnings as errors, into build/

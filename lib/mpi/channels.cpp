@@ -66,7 +66,14 @@ Status leave_out_partial_graphs(ByCall& all, const std::set<std::uint64_t>& used
 
 }  // namespace
 
-Channels::Channels(MPI_Comm session, MPI_Comm own) {
+replay::Pattern Channel::pattern(int peer, int tag) const {
+  replay::Pattern pattern{.channel = facts.number, .peer = {}, .tag = {}};
+  if (peer != MPI_ANY_SOURCE) pattern.peer = member(peer);
+  if (tag != MPI_ANY_TAG) pattern.tag = tag;
+  return pattern;
+}
+
+Channels::Channels(MPI_Comm session, MPI_Comm own, bool has_threads) : lock_(has_threads) {
   session_.handle = session_.twin = session;
   session_.own = own;
   session_.facts.members.resize(static_cast<std::size_t>(size_of(session)));
@@ -75,6 +82,7 @@ Channels::Channels(MPI_Comm session, MPI_Comm own) {
 
 Channel* Channels::find_number(std::uint64_t number) {
   if (number == replay::kSessionChannel) return &session_;
+  const auto held = lock_.hold();
   const auto found = all_.find(number);
   return found == all_.end() ? nullptr : found->second.get();
 }
@@ -90,6 +98,7 @@ Channel& Channels::add(ChannelFacts facts, MPI_Comm made, MPI_Comm own) {
   channel->handle = channel->twin = made;
   channel->own = own;
   MPI_Comm_set_errhandler(own, MPI_ERRORS_RETURN);
+  const auto held = lock_.hold();
   derived_[made] = channel.get();
   auto& added = all_[channel->facts.number];
   added = std::move(channel);
@@ -110,6 +119,7 @@ std::vector<int> Channels::ranks_of(MPI_Group group, const Channel& channel) con
 }
 
 std::optional<std::uint64_t> Channels::freed(MPI_Comm handle) {
+  const auto held = lock_.hold();
   const auto found = derived_.find(handle);
   if (found == derived_.end()) return {};
   Channel& channel = *found->second;
@@ -120,6 +130,7 @@ std::optional<std::uint64_t> Channels::freed(MPI_Comm handle) {
 }
 
 void Channels::drop(std::uint64_t number) {
+  const auto held = lock_.hold();
   const auto found = all_.find(number);
   if (found == all_.end() || found->second->handle != MPI_COMM_NULL) return;
   const tap::Unheard unheard;
@@ -194,6 +205,8 @@ Status Channels::make_again(const ChannelFacts* mine, int color, MPI_Comm base,
 }
 
 Channel& Channels::take(std::uint64_t number) {
+  const auto held = lock_.hold();
+  check(all_.contains(number));
   Channel& channel = *all_.at(number);
   channel.handle = channel.twin;
   derived_[channel.handle] = &channel;

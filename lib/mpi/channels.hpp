@@ -4,7 +4,8 @@
 // A communicator has a number that all its members know: it follows from the call that makes it (replay::Birthplace),
 // and from its first member.
 //
-// Not thread-safe. Local, but for remake().
+// Any thread may look for, add and free communicators; the rest belongs to the session's thread. Local, but for
+// remake().
 #pragma once
 
 #include <mpi.h>
@@ -18,9 +19,13 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/check.hpp"
 #include "base/error.hpp"
 #include "comm/comm.hpp"
+#include "mpi/call_lock.hpp"
+#include "replay/catch_up.hpp"
 #include "replay/channel_book.hpp"
+#include "replay/number.hpp"
 
 namespace cairn {
 
@@ -34,21 +39,44 @@ struct Channel {
 
   [[nodiscard]] int size() const { return static_cast<int>(facts.members.size()); }
   // The rank of the one that has this rank in session.comm(). Requires: it is a member.
-  [[nodiscard]] int rank_of(std::uint32_t member) const { return *facts.rank_of(member); }
+  [[nodiscard]] int rank_of(std::uint32_t member) const {
+    const auto rank = facts.rank_of(member);
+    check(rank.has_value());
+    return *rank;
+  }
   // Requires: 0 <= rank < size().
-  [[nodiscard]] std::uint32_t member(int rank) const { return facts.members[static_cast<std::size_t>(rank)]; }
+  [[nodiscard]] std::uint32_t member(int rank) const {
+    check(rank >= 0 && rank < size());
+    return facts.members[static_cast<std::size_t>(rank)];
+  }
+  // What messages with that rank and tag are called in the log. Requires: 0 <= peer < size().
+  [[nodiscard]] replay::Stream stream(int peer, int tag) const { return {member(peer), tag, facts.number}; }
+  // The same of a receive, which need not name the rank or the tag.
+  [[nodiscard]] replay::Pattern pattern(int peer, int tag) const;
+
+  // How MPI sends a message with this tag.
+  struct Way {
+    MPI_Comm comm;
+    int tag;
+  };
+  [[nodiscard]] Way way(int tag) const {
+    // No other message of Cairn's communicator has it.
+    constexpr int kTag = 902;
+    return tag == replay::kCollectiveTag ? Way{own, kTag} : Way{twin, tag};
+  }
 };
 
 class Channels {
  public:
   // `session`: the application's; `own`: Cairn's, of the same ranks.
-  Channels(MPI_Comm session, MPI_Comm own);
+  Channels(MPI_Comm session, MPI_Comm own, bool has_threads);
 
   [[nodiscard]] Channel& session() { return session_; }
   [[nodiscard]] const Channel& session() const { return session_; }
   // Null: the messages on it are not carried.
   [[nodiscard]] Channel* find(MPI_Comm handle) {
     if (handle == session_.handle) return &session_;
+    const auto held = lock_.hold();
     const auto found = derived_.empty() ? derived_.end() : derived_.find(handle);
     return found == derived_.end() ? nullptr : found->second;
   }
@@ -78,6 +106,7 @@ class Channels {
   // Makes one of those that were made by the same call; others have another color.
   Status make_again(const ChannelFacts* mine, int color, MPI_Comm base, const std::function<void(MPI_Comm)>& made);
 
+  CallLock lock_;  // of all_ and derived_
   Channel session_;
   std::map<std::uint64_t, std::unique_ptr<Channel>> all_;  // but session_, by number
   std::unordered_map<MPI_Comm, Channel*> derived_;         // by handle

@@ -15,7 +15,6 @@
 #include "mpi/repair_calls.hpp"
 #include "mpi/ulfm.hpp"
 #include "mpi/whole_count.hpp"
-#include "session/obstacle.hpp"
 #include "tap/hear.hpp"
 
 namespace cairn {
@@ -49,96 +48,53 @@ bool makes_something_that_lasts(std::string_view call, MPI_Comm comm) {
 }  // namespace
 
 MessageCarrier::MessageCarrier(Setting setting, std::shared_ptr<Lifeline> lifeline)
-    : setting_(std::move(setting)), channels_(setting_.comm, setting_.own), lifeline_(std::move(lifeline)) {}
+    : job_(std::move(setting), std::move(lifeline)), counts_(job_), lock_(job_.setting().has_threads) {
+  job_.hold_receives({.advance = [this] { return advance_what_is_open(); },
+                      .leave_to_mpi = [this](const std::string& what) { return leave_open_to_mpi(what); }});
+}
 
 // Nothing of the application's memory is touched after this.
 MessageCarrier::~MessageCarrier() {
-  if (lifeline_->is_cut())
+  if (job_.lifeline().is_cut())
     (void)harvest();
   else
     end_sends(Clock::now() + kLongestHarvest);
 }
 
-std::string MessageCarrier::my_name() const { return fmt::format("rank {}", rank_in(setting_.comm)); }
-
-int MessageCarrier::raise(int code, MPI_Comm comm) const {
-  const Channel* const channel = find_channel(comm);
-  MPI_Comm_call_errhandler(channel == nullptr || channel->twin == MPI_COMM_NULL ? comm : channel->twin, code);
-  return code;
-}
-
 void MessageCarrier::sets_handler(MPI_Comm comm, MPI_Errhandler handler) {
-  const Channel* const channel = find_channel(comm);
+  const Channel* const channel = job_.find(comm);
   if (channel != nullptr && channel->twin != comm && channel->twin != MPI_COMM_NULL)
     MPI_Comm_set_errhandler(channel->twin, handler);
 }
 
-// The rank that has died may be in no communicator of the call.
-bool MessageCarrier::is_of_failure(int code) const {
-  return lifeline_->is_cut() || reports_failure(channels_.session().twin, code);
-}
-
-std::optional<int> MessageCarrier::after(int code, MPI_Comm comm) {
-  if (code == MPI_SUCCESS) return code;
-  if (!is_of_failure(code)) return raise(code, comm);
-  if (setting_.stays()) return {};
-  return code;
-}
-
-int MessageCarrier::rolls_back(const std::string& why) {
-  setting_.journal.obstructs(why, Journal::Until::next_snapshot);
-  (void)setting_.stays();
-  return MPI_ERR_OTHER;
-}
-
-void MessageCarrier::obstructs(const std::string& what, Journal::Until until) {
-  note_obstacle(setting_.journal, setting_.log, Rank{static_cast<std::uint32_t>(rank_in(setting_.comm))}, what, until);
-}
-
-bool MessageCarrier::is_of_session_thread() {
-  if (std::this_thread::get_id() == thread_) {
-    // The messages of this thread are MPI's from now on, too.
-    if (has_other_threads_) (void)leave_open_to_mpi("makes MPI calls in several threads");
-    return !has_other_threads_;
-  }
-  // What it sends is not logged, so a replacement would send it again.
-  if (!has_other_threads_.exchange(true) && is_patient()) lifeline_->cut();
-  return false;
-}
-
 bool MessageCarrier::is_replayed(const Channel& channel, int peer, int tag, const char* what) {
-  if (!is_of_session_thread()) return false;
+  if (!job_.note_caller()) return false;
   if (peer == MPI_ANY_SOURCE || tag == MPI_ANY_TAG) {
-    const std::string call = fmt::format("{} {} from any rank or with any tag", my_name(), what);
-    obstructs(call, Journal::Until::next_snapshot);
+    const std::string call = fmt::format("{} {} from any rank or with any tag", job_.my_name(), what);
+    job_.obstructs(call, Journal::Until::next_snapshot);
     // Its messages were shipped, so they do not come.
-    if (setting_.journal.catches_up()) (void)rolls_back(call);
+    if (job_.journal().catches_up()) (void)job_.rolls_back(call);
     return false;
   }
   // MPI raises the error of a wrong argument.
   return peer >= 0 && peer < channel.size() && (tag >= 0 || tag == replay::kCollectiveTag);
 }
 
-MessageCarrier::Way MessageCarrier::way_of(const Channel& channel, int tag) {
-  // No other message of Cairn's communicator has it.
-  constexpr int kTag = 902;
-  return tag == replay::kCollectiveTag ? Way{channel.own, kTag} : Way{channel.twin, tag};
-}
-
 MessageCarrier::Logged MessageCarrier::log(const OutgoingMessage& m) {
-  const Channel& channel = channel_of(m.comm);
+  const Channel& channel = job_.channel_of(m.comm);
   if (!is_replayed(channel, m.peer, m.tag, "sends a message")) return {};
   const auto payload = Payload::of(m.buffer, m.count, m.type, MPI_COMM_SELF, types_);
   if (!payload) {
-    obstructs(fmt::format("{} sends a message that cannot be logged", my_name()), Journal::Until::next_snapshot);
+    job_.obstructs(fmt::format("{} sends a message that cannot be logged", job_.my_name()),
+                   Journal::Until::next_snapshot);
     return {};
   }
-  const auto out = setting_.journal.sends(stream(channel, m.peer, m.tag), payload->bytes());
-  if (!out) return {.is_over = true, .code = rolls_back(out.error())};
+  const auto out = job_.journal().sends(channel.stream(m.peer, m.tag), payload->bytes());
+  if (!out) return {.is_over = true, .code = job_.rolls_back(out.error())};
   if (!out->must_send) return {.is_over = true};
   if (!out->is_logged) {
-    setting_.journal.cut_what_is_void();
-    obstructs(*setting_.journal.obstacle(), Journal::Until::next_snapshot);
+    job_.journal().cut_what_is_void();
+    job_.obstructs(*job_.journal().obstacle(), Journal::Until::next_snapshot);
   }
   return {.is_logged = out->is_logged};
 }
@@ -151,31 +107,30 @@ int MessageCarrier::send(const OutgoingMessage& m) {
   if (logged.is_over) return logged.code;
   const int code = FailureHandler::quietly([&] {
     if (m.buffered) return begin_buffered(m);
-    if (is_patient() || !open_.empty()) return send_patiently(m);
+    if (job_.is_patient() || !open_.empty()) return send_patiently(m);
     const WholeCount all(m.count, m.type);
-    const Way way = way_of(channel_of(m.comm), m.tag);
+    const Channel::Way way = job_.channel_of(m.comm).way(m.tag);
     return m.synchronous ? MPI_Ssend(m.buffer, all.count(), all.type(), m.peer, way.tag, way.comm)
                          : MPI_Send(m.buffer, all.count(), all.type(), m.peer, way.tag, way.comm);
   });
-  return after(code, m.comm).value_or(logged.is_logged ? MPI_SUCCESS : MPI_ERR_OTHER);
+  return job_.after(code, m.comm).value_or(logged.is_logged ? MPI_SUCCESS : MPI_ERR_OTHER);
 }
 
 int MessageCarrier::send_patiently(const OutgoingMessage& m) {
   MPI_Request real = MPI_REQUEST_NULL;
   if (const int code = begin(m, &real); code != MPI_SUCCESS) return code;
-  const auto need =
-      is_counted(m.peer, m.tag) ? std::optional(need_of_receiver(channel_of(m.comm), m.peer, m.tag)) : std::nullopt;
-  return wait_patiently(real, MPI_STATUS_IGNORE,
+  const auto need = counts_.receiver(job_.channel_of(m.comm), m.peer, m.tag);
+  return wait_patiently(job_, real, MPI_STATUS_IGNORE,
                         [&] { return need ? std::optional(replay::DeadlockCheck::Needs{*need}) : std::nullopt; });
 }
 
 int MessageCarrier::begin(const OutgoingMessage& m, MPI_Request* real) {
   const WholeCount all(m.count, m.type);
-  const Channel& channel = channel_of(m.comm);
-  const Way way = way_of(channel, m.tag);
+  const Channel& channel = job_.channel_of(m.comm);
+  const Channel::Way way = channel.way(m.tag);
   const int code = m.synchronous ? MPI_Issend(m.buffer, all.count(), all.type(), m.peer, way.tag, way.comm, real)
                                  : MPI_Isend(m.buffer, all.count(), all.type(), m.peer, way.tag, way.comm, real);
-  if (code == MPI_SUCCESS) count_sent(channel, m.peer, m.tag);
+  if (code == MPI_SUCCESS) counts_.sent(channel, m.peer, m.tag);
   return code;
 }
 
@@ -188,20 +143,20 @@ int MessageCarrier::receive_by_request(const IncomingMessage& m, MPI_Status* sta
 int MessageCarrier::receive(const IncomingMessage& m, MPI_Status* status) {
   if (is_choice(m.peer, m.tag)) return receive_any(m, status);
   if (is_recorded(m.peer, m.tag)) return receive_by_request(m, status);
-  const Channel& channel = channel_of(m.comm);
-  const Way way = way_of(channel, m.tag);
+  const Channel& channel = job_.channel_of(m.comm);
+  const Channel::Way way = channel.way(m.tag);
   const WholeCount all(m.count, m.type);
   if (m.peer == MPI_PROC_NULL || !is_replayed(channel, m.peer, m.tag, "receives a message"))
     return MPI_Recv(m.buffer, all.count(), all.type(), m.peer, way.tag, way.comm, status);
   if (is_behind_open(channel, m.peer, m.tag)) return receive_by_request(m, status);
-  const Number number = setting_.journal.awaits(stream(channel, m.peer, m.tag));
+  const Number number = job_.journal().awaits(channel.stream(m.peer, m.tag));
   while (true) {
     int code = MPI_SUCCESS;
     if (take_shipped(number, m, status, &code)) return code;
     MPI_Status mine{};
     code = FailureHandler::quietly([&] {
-      if (is_patient() || !open_.empty()) return receive_patiently(m, &mine);
-      const Way here = way_of(channel, m.tag);  // after a repair it is another
+      if (job_.is_patient() || !open_.empty()) return receive_patiently(m, &mine);
+      const Channel::Way here = channel.way(m.tag);  // after a repair it is another
       return MPI_Recv(m.buffer, all.count(), all.type(), m.peer, here.tag, here.comm, &mine);
     });
     if (code == MPI_SUCCESS) {
@@ -209,56 +164,43 @@ int MessageCarrier::receive(const IncomingMessage& m, MPI_Status* status) {
       if (status != MPI_STATUS_IGNORE) *status = mine;
       return code;
     }
-    if (const auto result = after(code, m.comm)) return *result;
+    if (const auto result = job_.after(code, m.comm)) return *result;
   }
 }
 
 bool MessageCarrier::take_shipped(const Number& number, const IncomingMessage& m, MPI_Status* status, int* code) {
-  const auto payload = setting_.journal.shipped(number);
+  const auto payload = job_.journal().shipped(number);
   if (!payload) {
-    *code = rolls_back(payload.error());
+    *code = job_.rolls_back(payload.error());
     return true;
   }
   if (!*payload) return false;
   *code = put_payload(**payload, m.peer, m.tag, m.buffer, m.count, m.type, MPI_COMM_SELF, status);
-  setting_.journal.received(number, {(*payload)->size(), crc32c(**payload)});
-  if (*code != MPI_SUCCESS) (void)raise(*code, m.comm);
+  job_.journal().received(number, {(*payload)->size(), crc32c(**payload)});
+  if (*code != MPI_SUCCESS) (void)job_.raise(*code, m.comm);
   return true;
 }
 
 int MessageCarrier::receive_patiently(const IncomingMessage& m, MPI_Status* status) {
   MPI_Request real = MPI_REQUEST_NULL;
-  const Channel& channel = channel_of(m.comm);
-  const Way way = way_of(channel, m.tag);
+  const Channel& channel = job_.channel_of(m.comm);
+  const Channel::Way way = channel.way(m.tag);
   const WholeCount all(m.count, m.type);
   if (const int code = MPI_Irecv(m.buffer, all.count(), all.type(), m.peer, way.tag, way.comm, &real);
       code != MPI_SUCCESS)
     return code;
-  count_posted(channel, m.peer, m.tag);
-  const int code = wait_patiently(real, status, [&] { return needs_message(channel, m.peer, m.tag); });
-  if (code == MPI_SUCCESS || !is_of_failure(code)) count_received(channel, m.peer, m.tag);
+  counts_.posted(channel, m.peer, m.tag);
+  const int code = wait_patiently(job_, real, status, [&] { return needs_message(channel, m.peer, m.tag); });
+  if (code == MPI_SUCCESS || !job_.is_of_failure(code)) counts_.received(channel, m.peer, m.tag);
   return code;
-}
-
-// Sleeps: a replacement may compute for long before it comes to this message.
-int MessageCarrier::wait_patiently(MPI_Request real, MPI_Status* status,
-                                   const replay::DeadlockCheck::TellNeeds& needs) {
-  Patience patience(*this, needs);
-  while (true) {
-    int done = 0;
-    const int code = MPI_Test(&real, &done, status);
-    if (code != MPI_SUCCESS || done != 0) return code;
-    // After a failure MPI still ends it, one way or the other.
-    if (!patience.turn()) return MPI_Wait(&real, status);
-  }
 }
 
 void MessageCarrier::note_received(const Number& number, const IncomingMessage& m, const MPI_Status& status) {
   const auto payload = Payload::received(m.buffer, m.type, status, MPI_COMM_SELF, types_);
   if (!payload)
-    return obstructs(fmt::format("{} receives a part of an element from rank {}", my_name(), m.peer),
-                     Journal::Until::next_snapshot);
-  setting_.journal.received(number, {payload->bytes().size(), crc32c(payload->bytes())});
+    return job_.obstructs(fmt::format("{} receives a part of an element from rank {}", job_.my_name(), m.peer),
+                          Journal::Until::next_snapshot);
+  job_.journal().received(number, {payload->bytes().size(), crc32c(payload->bytes())});
 }
 
 // Where both messages are in the same buffer, the one to be sent is copied first.
@@ -266,7 +208,7 @@ int MessageCarrier::exchange(const OutgoingMessage& out, const IncomingMessage& 
   std::optional<CopiedMessage> copied;
   if (out.buffer == in.buffer && out.count > 0 && out.peer != MPI_PROC_NULL) {
     copied = CopiedMessage::of(out);
-    if (!copied) return raise(MPI_ERR_TYPE, out.comm);
+    if (!copied) return job_.raise(MPI_ERR_TYPE, out.comm);
   }
   MPI_Request request = MPI_REQUEST_NULL;
   if (const int code = begin_send(copied ? copied->message : out, &request); code != MPI_SUCCESS) return code;
@@ -278,14 +220,14 @@ int MessageCarrier::exchange(const OutgoingMessage& out, const IncomingMessage& 
 int MessageCarrier::probe(MPI_Comm comm, int peer, int tag, int* flag, MPI_Status* status) {
   if (is_choice(peer, tag)) return probe_any(comm, peer, tag, flag, status);
   if (is_recorded(peer, tag)) return probe_recorded(comm, peer, tag, flag, status);
-  const Channel& channel = channel_of(comm);
+  const Channel& channel = job_.channel_of(comm);
   const bool replayed = peer != MPI_PROC_NULL && is_replayed(channel, peer, tag, "probes for a message");
-  Patience patience(*this, [&] { return needs_message(channel, peer, tag); });
+  Patience patience(job_, [&] { return needs_message(channel, peer, tag); });
   while (true) {
     if (replayed && !open_.empty()) (void)advance_open();
     if (replayed) {
-      const auto bytes = setting_.journal.next_shipped(stream(channel, peer, tag));
-      if (!bytes) return rolls_back(bytes.error());
+      const auto bytes = job_.journal().next_shipped(channel.stream(peer, tag));
+      if (!bytes) return job_.rolls_back(bytes.error());
       if (*bytes) {
         fill_status(status, peer, tag, static_cast<MPI_Count>(**bytes));
         if (flag != nullptr) *flag = 1;
@@ -304,7 +246,7 @@ int MessageCarrier::probe(MPI_Comm comm, int peer, int tag, int* flag, MPI_Statu
     }
     if (goes_on) {
       (void)patience.turn();
-    } else if (const auto result = after(code == MPI_SUCCESS ? MPI_ERR_OTHER : code, comm)) {
+    } else if (const auto result = job_.after(code == MPI_SUCCESS ? MPI_ERR_OTHER : code, comm)) {
       return *result;
     }
   }
@@ -312,30 +254,32 @@ int MessageCarrier::probe(MPI_Comm comm, int peer, int tag, int* flag, MPI_Statu
 
 int MessageCarrier::makes_other(const char* call, MPI_Comm comm) {
   if (!reaches_other_processes(call) &&
-      (comm == MPI_COMM_SELF || (comm != MPI_COMM_NULL && find_channel(comm) == nullptr && is_alone_in(comm))))
+      (comm == MPI_COMM_SELF || (comm != MPI_COMM_NULL && job_.find(comm) == nullptr && is_alone_in(comm))))
     return MPI_SUCCESS;
-  if (!is_of_session_thread()) return MPI_SUCCESS;
-  const Journal& journal = setting_.journal;
+  if (!job_.note_caller()) return MPI_SUCCESS;
+  const Journal& journal = job_.journal();
   const bool early = !journal.is_started();
-  const std::string what = fmt::format("{} calls {}{}", my_name(), call, early ? " before restore()" : "");
+  const std::string what = fmt::format("{} calls {}{}", job_.my_name(), call, early ? " before restore()" : "");
   // The others do not take part: they have been here before, or come here only later.
-  if ((early && setting_.replaces) || journal.catches_up()) return rolls_back(what);
-  obstructs(what,
-            early || makes_something_that_lasts(call, comm) ? Journal::Until::end : Journal::Until::next_snapshot);
+  if ((early && job_.setting().replaces) || journal.catches_up()) return job_.rolls_back(what);
+  job_.obstructs(what,
+                 early || makes_something_that_lasts(call, comm) ? Journal::Until::end : Journal::Until::next_snapshot);
   return leave_open_to_mpi(fmt::format("calls {}", call));
 }
 
 void MessageCarrier::note_threads() {
-  if (has_other_threads_)
-    obstructs(fmt::format("{} exchanges messages from several threads", my_name()), Journal::Until::end);
+  if (job_.has_other_threads())
+    job_.obstructs(fmt::format("{} exchanges messages from several threads", job_.my_name()), Journal::Until::end);
 }
 
 void MessageCarrier::nothing_is_pending(const char* call, Journal::Until until) {
   note_threads();
-  const auto pending = lock();
+  const auto pending = lock_.hold();
   const auto count = std::ranges::count_if(pending_, [](const auto& one) { return one.second->is_active; });
-  if (count > 0) obstructs(fmt::format("{} calls {} while it has {} pending requests", my_name(), call, count), until);
-  if (!matched_.empty()) obstructs(fmt::format("{} calls {} between MPI_Mprobe and MPI_Mrecv", my_name(), call), until);
+  if (count > 0)
+    job_.obstructs(fmt::format("{} calls {} while it has {} pending requests", job_.my_name(), call, count), until);
+  if (!matched_.empty())
+    job_.obstructs(fmt::format("{} calls {} between MPI_Mprobe and MPI_Mrecv", job_.my_name(), call), until);
 }
 
 bool MessageCarrier::harvest() {
@@ -346,11 +290,11 @@ bool MessageCarrier::harvest() {
   bool all = true;
   for (const auto& [request, pending] : pending_) {
     Backoff backoff;
-    const auto limit = pending->sends ? kLongestHarvest : std::max(kLongestHarvest, setting_.limit);
+    const auto limit = pending->sends ? kLongestHarvest : std::max(kLongestHarvest, job_.setting().limit);
     while (!pending->done && pending->real != MPI_REQUEST_NULL && test(*pending) && !pending->done && in_time(limit))
       backoff.sleep_a_little();
     const bool over = pending->done || pending->real == MPI_REQUEST_NULL;
-    if (!over && !pending->sends && !in_time(limit)) end_for_late_message(setting_.log, limit);
+    if (!over && !pending->sends && !in_time(limit)) end_for_late_message(job_.setting().log, limit);
     all = all && over;
   }
   end_sends(start + kLongestHarvest);
@@ -361,9 +305,7 @@ void MessageCarrier::goes_on(MPI_Comm twin, MPI_Comm own, std::shared_ptr<Lifeli
                              std::vector<replay::Repeated> again) {
   const tap::Unheard unheard;
   const FailureHandler::Quiet quiet;
-  channels_.session().twin = twin;
-  channels_.session().own = own;
-  lifeline_ = std::move(lifeline);
+  job_.goes_on(twin, own, std::move(lifeline));
   std::map<std::uint64_t, Pending*> waiting;
   for (const auto& [request, pending] : pending_) {
     if (pending->done || pending->is_open) continue;
@@ -374,15 +316,15 @@ void MessageCarrier::goes_on(MPI_Comm twin, MPI_Comm own, std::shared_ptr<Lifeli
   // If a process dies here, the next call on the twin finds it.
   for (const auto& [order, pending] : waiting) (void)post(*pending);
   for (auto& [number, payload] : again) {
-    const Channel& channel = *channels_.find_number(number.lane.channel);
-    const Way way = way_of(channel, number.lane.tag);
+    const Channel& channel = *job_.channels().find_number(number.lane.channel);
+    const Channel::Way way = channel.way(number.lane.tag);
     MPI_Request real = MPI_REQUEST_NULL;
     const int to = channel.rank_of(number.lane.peer);
     if (MPI_Isend(payload.data(), static_cast<int>(payload.size()), MPI_BYTE, to, way.tag, way.comm, &real) !=
         MPI_SUCCESS)
       continue;
-    count_sent(channel, to, number.lane.tag);
-    const auto guard = lock();
+    counts_.sent(channel, to, number.lane.tag);
+    const auto guard = lock_.hold();
     under_way_.push_back({real, std::move(payload)});
   }
 }

@@ -28,8 +28,11 @@
 
 #include "base/log.hpp"
 #include "comm/comm.hpp"
+#include "mpi/call_lock.hpp"
+#include "mpi/carrier_job.hpp"
 #include "mpi/channels.hpp"
 #include "mpi/lifeline.hpp"
+#include "mpi/message_counts.hpp"
 #include "mpi/payload.hpp"
 #include "mpi/stand_in_messages.hpp"
 #include "mpi/stand_in_requests.hpp"
@@ -43,28 +46,14 @@ class KeptType;
 
 class MessageCarrier final : public tap::Carrier {
  public:
-  // `stays`: a process has died; repairs the job inside the call. True: this rank goes on. If all ranks roll back, it
-  // throws, or returns false where the application gets MPI's codes.
-  struct Setting {
-    MPI_Comm comm = MPI_COMM_NULL;  // the application's
-    MPI_Comm own = MPI_COMM_NULL;   // Cairn's, of the same ranks: it carries the messages of collectives
-    replay::Journal& journal;
-    replay::DeadlockCheck& deadlocks;
-    std::function<bool()> stays;
-    std::function<void(MPI_Comm)> adopts = [](MPI_Comm) {};  // a communicator to be revoked after a failure
-    std::chrono::milliseconds limit;                         // of a catch-up that stands still
-    bool replaces = false;     // this process takes the place of a dead rank, and only that one rolls back
-    bool has_threads = false;  // several threads may make calls
-    std::function<std::string()> present_call = [] { return "MPI"; };  // of the application
-    Log log;
-  };
+  using Setting = CarrierJob::Setting;
   MessageCarrier(Setting setting, std::shared_ptr<Lifeline> lifeline);
   ~MessageCarrier() override;
   MessageCarrier(const MessageCarrier&) = delete;
   MessageCarrier& operator=(const MessageCarrier&) = delete;
 
-  [[nodiscard]] bool carries(MPI_Comm comm) const override { return find_channel(comm) != nullptr; }
-  [[nodiscard]] MPI_Comm stand_in(MPI_Comm comm) const override { return channel_of(comm).twin; }
+  [[nodiscard]] bool carries(MPI_Comm comm) const override { return job_.find(comm) != nullptr; }
+  [[nodiscard]] MPI_Comm stand_in(MPI_Comm comm) const override { return job_.channel_of(comm).twin; }
   int send(const tap::OutgoingMessage& message) override;
   int receive(const tap::IncomingMessage& message, MPI_Status* status) override;
   int exchange(const tap::OutgoingMessage& out, const tap::IncomingMessage& in, MPI_Status* status) override;
@@ -106,7 +95,7 @@ class MessageCarrier final : public tap::Carrier {
   [[nodiscard]] bool harvest();
   // The same in a call that the failure strikes. In another thread nothing: the session's thread may be amid it.
   void drain() {
-    if (std::this_thread::get_id() == thread_) (void)harvest();
+    if (job_.is_session_thread()) (void)harvest();
   }
   // After a repair, before a replacement begins: makes again what the application has made of its communicator. `twin`:
   // of that one; `ranks`: the same ranks. Collective.
@@ -152,7 +141,6 @@ class MessageCarrier final : public tap::Carrier {
     bool buffered = false;
   };
   enum class State { null, pending, done, lost };
-  class Patience;
 
   class CollectiveMessages;
   class PatientMessages;
@@ -166,22 +154,6 @@ class MessageCarrier final : public tap::Carrier {
   int meet_patiently(const Making& making);
   int tell_keepers(Making& making, MPI_Comm graph);
   void drop_communicators();
-  // How MPI sends a message with this tag.
-  struct Way {
-    MPI_Comm comm;
-    int tag;
-  };
-  [[nodiscard]] static Way way_of(const Channel& channel, int tag);
-  [[nodiscard]] Channel* find_channel(MPI_Comm comm) const {
-    const auto guard = lock();
-    return channels_.find(comm);
-  }
-  [[nodiscard]] Channel& channel_of(MPI_Comm comm) const { return *find_channel(comm); }
-  // Requires: a rank of the channel.
-  [[nodiscard]] static replay::Stream stream(const Channel& channel, int peer, int tag) {
-    return {channel.member(peer), tag, channel.facts.number};
-  }
-
   [[nodiscard]] bool is_replayed(const Channel& channel, int peer, int tag, const char* what);
   // Whether MPI chooses the message of a call before restore(), and that is noted.
   [[nodiscard]] bool is_choice(int peer, int tag);
@@ -199,26 +171,11 @@ class MessageCarrier final : public tap::Carrier {
   int leave_open_to_mpi(const std::string& what);
   bool advance(Pending& open, bool& again);
   void becomes(Pending& open, int peer, int tag);
-  static replay::Pattern pattern(const Channel& channel, int peer, int tag);
   int probe_recorded(MPI_Comm comm, int peer, int tag, int* flag, MPI_Status* status);
   int probe_once(const Channel& channel, int peer, int tag, int* found, MPI_Status* status);
   void record_is_full();
   void note_choice(std::uint64_t choice, const tap::IncomingMessage& message, const MPI_Status& status);
   void nothing_is_pending(const char* call, replay::Journal::Until until);
-  [[nodiscard]] bool is_of_session_thread();
-  void obstructs(const std::string& what, replay::Journal::Until until);
-  [[nodiscard]] std::string my_name() const;
-  // What a call on this communicator returns after MPI's code. Nothing: the job was repaired, and the call is to be
-  // repeated.
-  std::optional<int> after(int code, MPI_Comm comm);
-  [[nodiscard]] bool is_of_failure(int code) const;
-  // Calls the error handler of the communicator, or of that which takes its place after a repair. Returns the code.
-  int raise(int code, MPI_Comm comm) const;
-  [[nodiscard]] bool is_patient() const { return setting_.journal.unchecked_since().has_value(); }
-  // This rank cannot go on, so all ranks roll back.
-  int rolls_back(const std::string& why);
-  int rolls_back(const Error& why) { return rolls_back(my_name() + ": " + why.text()); }
-
   struct Logged {
     bool is_logged = false;
     bool is_over = false;  // it need not be sent
@@ -232,13 +189,7 @@ class MessageCarrier final : public tap::Carrier {
   [[nodiscard]] bool has_buffered();
   using Clock = std::chrono::steady_clock;
   void end_sends(Clock::time_point until);
-  int wait_patiently(MPI_Request real, MPI_Status* status, const replay::DeadlockCheck::TellNeeds& needs);
   // message_carrier_needs.cpp
-  [[nodiscard]] bool is_counted(int peer, int tag) const;
-  void count_sent(const Channel& channel, int peer, int tag);
-  void count_posted(const Channel& channel, int peer, int tag);
-  void count_received(const Channel& channel, int peer, int tag);
-  [[nodiscard]] replay::Need need_of_receiver(const Channel& channel, int peer, int tag) const;
   [[nodiscard]] std::optional<replay::DeadlockCheck::Needs> needs_message(const Channel& channel, int peer, int tag);
   [[nodiscard]] std::optional<replay::DeadlockCheck::Needs> needs_of(tap::Which which,
                                                                      std::span<const MPI_Request> requests);
@@ -259,8 +210,6 @@ class MessageCarrier final : public tap::Carrier {
   void settle(Pending& pending, int code, const MPI_Status& status);
   // Lets MPI go on with it. False: a process has died.
   bool test(Pending& pending);
-  // Where several threads may make calls.
-  [[nodiscard]] std::unique_lock<std::mutex> lock() const;
   [[nodiscard]] Pending* find(MPI_Request request) const;
   MPI_Request add(const Pending& pending);
   [[nodiscard]] State state_of(MPI_Request request);
@@ -272,15 +221,12 @@ class MessageCarrier final : public tap::Carrier {
   bool wait_for(Pending& pending);
   [[nodiscard]] MPI_Comm comm_of_error(std::span<const MPI_Request> requests);
 
-  Setting setting_;
-  mutable Channels channels_;
+  CarrierJob job_;
+  MessageCounts counts_;
   std::set<std::uint64_t> dropped_;           // numbers of communicators that nobody needs
   std::atomic<std::uint64_t> not_noted_ = 0;  // communicators that other threads have made
   DenseTypes types_;
-  std::shared_ptr<Lifeline> lifeline_;
-  std::thread::id thread_ = std::this_thread::get_id();
-  std::atomic<bool> has_other_threads_ = false;
-  mutable std::mutex mutex_;  // of channels_, pending_ and free requests, matched messages, and under_way_
+  CallLock lock_;  // of dropped_, pending_ and free requests, matched messages, and under_way_
   std::unordered_map<MPI_Request, std::unique_ptr<Pending>> pending_;
   std::uint64_t posted_ = 0;
   std::map<std::uint64_t, Pending*> open_;  // by order

@@ -21,7 +21,7 @@ int MessageCarrier::begin_buffered(const tap::OutgoingMessage& m) {
   if (!copied) return m.count < 0 ? MPI_ERR_COUNT : MPI_ERR_TYPE;
   MPI_Request real = MPI_REQUEST_NULL;
   const int code = begin(copied->message, &real);
-  const auto guard = lock();
+  const auto guard = lock_.hold();
   if (code == MPI_SUCCESS) under_way_.push_back({real, std::move(copied->bytes), true});
   return code;
 }
@@ -30,7 +30,7 @@ int MessageCarrier::begin_buffered(const tap::OutgoingMessage& m) {
 void MessageCarrier::look_at_sends() {
   const tap::Unheard own;
   const FailureHandler::Quiet quiet;
-  const auto guard = lock();
+  const auto guard = lock_.hold();
   std::erase_if(under_way_, [](UnderWay& one) {
     int over = 0;
     return MPI_Test(&one.real, &over, MPI_STATUS_IGNORE) != MPI_SUCCESS || over != 0;
@@ -39,15 +39,15 @@ void MessageCarrier::look_at_sends() {
 
 bool MessageCarrier::has_buffered() {
   look_at_sends();
-  const auto guard = lock();
+  const auto guard = lock_.hold();
   return std::ranges::any_of(under_way_, &UnderWay::buffered);
 }
 
 // It does not wait for what a repair sends again: a replacement may receive that only after later calls of this rank.
 int MessageCarrier::finish_buffered() {
-  Patience patience(*this);
+  Patience patience(job_);
   while (has_buffered())
-    if (!patience.turn() && !setting_.stays()) return MPI_ERR_OTHER;
+    if (!patience.turn() && !job_.stays()) return MPI_ERR_OTHER;
   return MPI_SUCCESS;
 }
 

@@ -15,7 +15,7 @@ namespace cairn {
 class MessageCarrier::CollectiveMessages final : public collectives::Messages {
  public:
   CollectiveMessages(MessageCarrier& of, MPI_Comm comm)
-      : of_(of), comm_(comm), rank_(rank_in(of.channel_of(comm).own)), size_(of.channel_of(comm).size()) {}
+      : of_(of), comm_(comm), rank_(rank_in(of.job_.channel_of(comm).own)), size_(of.job_.channel_of(comm).size()) {}
 
   [[nodiscard]] int rank() const override { return rank_; }
   [[nodiscard]] int size() const override { return size_; }
@@ -69,9 +69,9 @@ int MessageCarrier::collective(const tap::collectives::Any& call) {
     std::visit([&](const auto& one) { collectives::make(one, messages); }, call);
     return MPI_SUCCESS;
   } catch (const collectives::Failed& failed) {
-    return failed.raised ? failed.code : raise(failed.code, comm);
+    return failed.raised ? failed.code : job_.raise(failed.code, comm);
   } catch (const std::length_error&) {
-    return raise(MPI_ERR_COUNT, comm);
+    return job_.raise(MPI_ERR_COUNT, comm);
   }
 }
 

@@ -74,9 +74,9 @@ std::uint64_t number_of(std::string_view call) {
 
 // Nothing: MPI is to find an error in it.
 std::optional<MessageCarrier::Making> MessageCarrier::making_of(const tap::NewCommunicator& one) {
-  const Channel& parent = channel_of(one.parent);
+  const Channel& parent = job_.channel_of(one.parent);
   Making making{.call = one, .parent = parent, .callers = all_ranks(parent)};
-  if (one.is_of_group) making.callers = channels_.ranks_of(one.group, parent);
+  if (one.is_of_group) making.callers = job_.channels().ranks_of(one.group, parent);
   const auto is_wrong = [&](int rank) { return rank < 0 || rank >= parent.size(); };
   if (std::ranges::any_of(making.callers, is_wrong)) return {};
   for (const int caller : making.callers) making.members.push_back(parent.member(caller));
@@ -100,12 +100,12 @@ std::optional<int> MessageCarrier::makes_communicator(const tap::NewCommunicator
   while (true) {
     if (const auto code = get_known(*making, made)) return code;
     const int code = FailureHandler::quietly([&] { return make_communicator(*making, made, make); });
-    if (const auto result = after(code, making->parent.handle)) return result;
+    if (const auto result = job_.after(code, making->parent.handle)) return result;
   }
 }
 
 int MessageCarrier::begin_making(Making& making) {
-  making.is_noted = is_of_session_thread();
+  making.is_noted = job_.note_caller();
   if (making.is_noted)
     if (const int code = leave_open_to_mpi("makes a communicator"); code != MPI_SUCCESS) return code;
   if (!making.is_noted) {
@@ -113,8 +113,8 @@ int MessageCarrier::begin_making(Making& making) {
     making.facts.birth = {.parent = making.request.parent, .group = kNotNoted, .place = not_noted_++};
     return MPI_SUCCESS;
   }
-  const auto birth = setting_.journal.makes_channel(making.request);
-  if (!birth) return rolls_back(birth.error());
+  const auto birth = job_.journal().makes_channel(making.request);
+  if (!birth) return job_.rolls_back(birth.error());
   making.facts.birth = *birth;
   return MPI_SUCCESS;
 }
@@ -122,20 +122,17 @@ int MessageCarrier::begin_making(Making& making) {
 // Nothing: nobody knows it, and the callers make it.
 std::optional<int> MessageCarrier::get_known(const Making& making, MPI_Comm* made) {
   if (!making.is_noted) return {};
-  ChannelBook& book = setting_.journal.channels();
+  ChannelBook& book = job_.journal().channels();
   const replay::Birthplace& birth = making.facts.birth;
   const auto known = book.look_up(birth, making.request, making.members);
-  if (!known) return rolls_back(known.error());
+  if (!known) return job_.rolls_back(known.error());
   switch (*known) {
     case ChannelBook::Known::as_member: {
       const ChannelFacts facts = *book.mine(birth);
-      auto guard = lock();
-      if (channels_.find_number(facts.number) == nullptr) {
-        if (guard) guard.unlock();
-        return rolls_back(fmt::format("{}: a graph of which no rank knows all neighbours", my_name()));
-      }
+      if (job_.channels().find_number(facts.number) == nullptr)
+        return job_.rolls_back(fmt::format("{}: a graph of which no rank knows all neighbours", job_.my_name()));
       book.made(facts);
-      *made = channels_.take(facts.number).handle;
+      *made = job_.channels().take(facts.number).handle;
       return MPI_SUCCESS;
     }
     case ChannelBook::Known::as_other:
@@ -144,15 +141,15 @@ std::optional<int> MessageCarrier::get_known(const Making& making, MPI_Comm* mad
       return MPI_SUCCESS;
     case ChannelBook::Known::as_only_member: {
       if (has_shape(making.call.call))
-        return rolls_back(fmt::format("{} makes a grid or graph that has no other member", my_name()));
+        return job_.rolls_back(fmt::format("{} makes a grid or graph that has no other member", job_.my_name()));
       const int code = MPI_Comm_dup(MPI_COMM_SELF, made);
       return code == MPI_SUCCESS ? add_communicator(making, *made) : code;
     }
     case ChannelBook::Known::nothing: break;
   }
-  if (setting_.replaces && !setting_.journal.is_started() && making.callers.size() > 1)
-    return rolls_back(
-        fmt::format("{}: no survivor knows the communicator of its {} before restore()", my_name(), making.call.call));
+  if (job_.setting().replaces && !job_.journal().is_started() && making.callers.size() > 1)
+    return job_.rolls_back(fmt::format("{}: no survivor knows the communicator of its {} before restore()",
+                                       job_.my_name(), making.call.call));
   return {};
 }
 
@@ -160,7 +157,7 @@ std::optional<int> MessageCarrier::get_known(const Making& making, MPI_Comm* mad
 int MessageCarrier::make_communicator(Making& making, MPI_Comm* made, const Make& make) {
   const tap::NewCommunicator& call = making.call;
   // Open MPI does not end MPI_Comm_create_group if a member dies before it begins the call.
-  if (is_patient() || call.is_of_group)
+  if (job_.is_patient() || call.is_of_group)
     if (const int met = meet_patiently(making); met != MPI_SUCCESS) return met;
   if (const int code = make_of_twin(making, make); code != MPI_SUCCESS) return code;
   if (call.part)
@@ -172,13 +169,13 @@ int MessageCarrier::make_communicator(Making& making, MPI_Comm* made, const Make
 int MessageCarrier::make_of_twin(const Making& making, const Make& make) {
   const Channel& parent = making.parent;
   if (making.call.group == MPI_GROUP_NULL || parent.twin == parent.handle) return make(parent.twin, MPI_GROUP_NULL);
-  return with_group(parent.twin, channels_.ranks_of(making.call.group, parent),
+  return with_group(parent.twin, job_.channels().ranks_of(making.call.group, parent),
                     [&](MPI_Group group) { return make(parent.twin, group); });
 }
 
 int MessageCarrier::add_communicator(const Making& making, MPI_Comm made) {
   if (made == MPI_COMM_NULL) {
-    if (making.is_noted) setting_.journal.channels().made({.birth = making.facts.birth});
+    if (making.is_noted) job_.journal().channels().made({.birth = making.facts.birth});
     return MPI_SUCCESS;
   }
   MPI_Comm own = MPI_COMM_NULL;
@@ -187,52 +184,51 @@ int MessageCarrier::add_communicator(const Making& making, MPI_Comm made) {
     if (const int code = MPI_Comm_dup(made, &own); code != MPI_SUCCESS) return code;
   }
   const Channel& parent = making.parent;
-  if (parent.twin != parent.handle && &parent != &channels_.session())
+  if (parent.twin != parent.handle && &parent != &job_.channels().session())
     tap::copy_handler(parent.handle, made);  // MPI has taken that of the twin
-  setting_.adopts(own);
-  const auto guard = lock();
-  const Channel& added = channels_.add(making.facts, made, own);
-  if (making.is_noted) setting_.journal.channels().made(added.facts);
+  job_.setting().adopts(own);
+  const Channel& added = job_.channels().add(making.facts, made, own);
+  if (making.is_noted) job_.journal().channels().made(added.facts);
   if (making.call.part && added.facts.members != parent.facts.members)
-    obstructs(fmt::format("{} makes a graph in which MPI has given ranks other numbers", my_name()),
-              replay::Journal::Until::end);
+    job_.obstructs(fmt::format("{} makes a graph in which MPI has given ranks other numbers", job_.my_name()),
+                   replay::Journal::Until::end);
   return MPI_SUCCESS;
 }
 
 // MPI completes what is under way on it.
 void MessageCarrier::frees(MPI_Comm comm) {
   const auto is_of = [&](const auto& one) { return one.second->channel->handle == comm; };
-  if (!carries(comm) || !is_of_session_thread()) return;
+  if (!carries(comm) || !job_.note_caller()) return;
   if (std::ranges::any_of(open_, is_of)) (void)leave_open_to_mpi("frees a communicator");
 }
 
 void MessageCarrier::freed(MPI_Comm comm) {
   const auto number = [&]() -> std::optional<std::uint64_t> {
-    const auto guard = lock();
-    const Channel* const channel = channels_.find(comm);
+    const auto guard = lock_.hold();
+    const Channel* const channel = job_.channels().find(comm);
     const bool is_noted = channel == nullptr || channel->facts.birth.group != kNotNoted;
-    const auto freed = channels_.freed(comm);
+    const auto freed = job_.channels().freed(comm);
     if (is_noted) return freed;
     dropped_.insert(*freed);
     return {};
   }();
-  if (number && std::this_thread::get_id() == thread_) setting_.journal.frees_channel(*number);
+  if (number && job_.is_session_thread()) job_.journal().frees_channel(*number);
 }
 
 void MessageCarrier::drop_communicators() {
-  const auto guard = lock();
-  for (const std::uint64_t number : setting_.journal.channels().take_dropped()) dropped_.insert(number);
+  const auto guard = lock_.hold();
+  for (const std::uint64_t number : job_.journal().channels().take_dropped()) dropped_.insert(number);
   // Requests may still be of one.
   std::erase_if(dropped_, [&](std::uint64_t number) {
     const auto is_of = [&](const auto& one) { return one.second->channel->facts.number == number; };
     if (std::ranges::any_of(pending_, is_of)) return false;
-    channels_.drop(number);
+    job_.channels().drop(number);
     return true;
   });
 }
 
 Status MessageCarrier::makes_communicators_again(Comm& ranks, MPI_Comm twin) {
-  return channels_.remake(ranks, twin, setting_.journal.channels(), setting_.adopts);
+  return job_.channels().remake(ranks, twin, job_.journal().channels(), job_.setting().adopts);
 }
 
 }  // namespace cairn

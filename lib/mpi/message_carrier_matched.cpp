@@ -10,8 +10,8 @@ namespace cairn {
 
 int MessageCarrier::match(MPI_Comm comm, int peer, int tag, int* flag, MPI_Message* message, MPI_Status* status) {
   // Of several threads, another one might receive the message that this one has found.
-  if (peer == MPI_PROC_NULL || !is_of_session_thread()) {
-    const MPI_Comm twin = channel_of(comm).twin;
+  if (peer == MPI_PROC_NULL || !job_.note_caller()) {
+    const MPI_Comm twin = job_.channel_of(comm).twin;
     return flag == nullptr ? MPI_Mprobe(peer, tag, twin, message, status)
                            : MPI_Improbe(peer, tag, twin, flag, message, status);
   }
@@ -29,18 +29,18 @@ int MessageCarrier::match(MPI_Comm comm, int peer, int tag, int* flag, MPI_Messa
                                 .comm = comm};
   if (const int code = receive(in, MPI_STATUS_IGNORE); code != MPI_SUCCESS) return code;
   *message = [&] {
-    const auto guard = lock();
+    const auto guard = lock_.hold();
     const MPI_Message stand_in = stand_in_messages_.take();
     if (stand_in != MPI_MESSAGE_NULL) matched_.emplace(stand_in, std::move(matched));
     return stand_in;
   }();
-  if (*message == MPI_MESSAGE_NULL) return raise(MPI_ERR_NO_MEM, comm);
+  if (*message == MPI_MESSAGE_NULL) return job_.raise(MPI_ERR_NO_MEM, comm);
   if (status != MPI_STATUS_IGNORE) *status = found;
   return MPI_SUCCESS;
 }
 
 bool MessageCarrier::has_matched(MPI_Message message) const {
-  const auto guard = lock();
+  const auto guard = lock_.hold();
   return matched_.contains(message);
 }
 
@@ -48,7 +48,7 @@ int MessageCarrier::receive_matched(const tap::IncomingMessage& into, MPI_Messag
                                     MPI_Request* request) {
   Pending received;
   {
-    const auto guard = lock();
+    const auto guard = lock_.hold();
     const auto found = matched_.find(*message);
     const Matched matched = std::move(found->second);
     matched_.erase(found);
@@ -57,12 +57,12 @@ int MessageCarrier::receive_matched(const tap::IncomingMessage& into, MPI_Messag
                                 MPI_COMM_SELF, &received.status);
   }
   if (request != nullptr) {
-    received.channel = &channels_.session();
+    received.channel = &job_.channels().session();
     received.done = true;
-    return hand_out(received, setting_.comm, request);
+    return hand_out(received, job_.setting().comm, request);
   }
   if (status != MPI_STATUS_IGNORE) *status = received.status;
-  return received.code == MPI_SUCCESS ? MPI_SUCCESS : raise(received.code, setting_.comm);
+  return received.code == MPI_SUCCESS ? MPI_SUCCESS : job_.raise(received.code, job_.setting().comm);
 }
 
 }  // namespace cairn

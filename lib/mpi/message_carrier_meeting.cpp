@@ -60,7 +60,8 @@ class MessageCarrier::PatientMessages final : public collectives::Messages {
     for (std::size_t i = 0; i < requests.size(); ++i) {
       const bool receives = i < received.size();
       const int peer = receives ? received[i].from : sent[i - received.size()].to;
-      const int over = of_.wait_patiently(requests[i], MPI_STATUS_IGNORE, [&] { return needs_of(peer, receives); });
+      const int over =
+          wait_patiently(of_.job_, requests[i], MPI_STATUS_IGNORE, [&] { return needs_of(peer, receives); });
       if (over != MPI_SUCCESS)
         code = over;
       else if (receives && is_counted(peer))
@@ -75,11 +76,11 @@ class MessageCarrier::PatientMessages final : public collectives::Messages {
     return caller == MPI_PROC_NULL ? MPI_PROC_NULL : ranks_[static_cast<std::size_t>(caller)];
   }
   // The tags of the application's messages are not negative.
-  [[nodiscard]] bool is_counted(int caller) const { return caller != MPI_PROC_NULL && of_.is_counted(0, 0); }
+  [[nodiscard]] bool is_counted(int caller) const { return caller != MPI_PROC_NULL && of_.counts_.counts(0, 0); }
   [[nodiscard]] replay::Stream stream(int caller) const {
     return {channel_.member(rank_of(caller)), -kTag, channel_.facts.number};
   }
-  [[nodiscard]] replay::Traffic& traffic() const { return of_.setting_.deadlocks.traffic(); }
+  [[nodiscard]] replay::Traffic& traffic() const { return of_.job_.traffic(); }
   [[nodiscard]] std::optional<replay::DeadlockCheck::Needs> needs_of(int caller, bool receives) const {
     if (!is_counted(caller)) return {};
     const replay::Stream with = stream(caller);

@@ -23,8 +23,8 @@ bool accepts(int expected, int actual, int any) { return expected == actual || e
 }  // namespace
 
 bool MessageCarrier::is_recorded(int peer, int tag) {
-  return peer != MPI_PROC_NULL && !names_all(peer, tag) && setting_.journal.is_started() &&
-         setting_.journal.choices().is_recorded() && is_of_session_thread();
+  return peer != MPI_PROC_NULL && !names_all(peer, tag) && job_.journal().is_started() &&
+         job_.journal().choices().is_recorded() && job_.note_caller();
 }
 
 bool MessageCarrier::is_behind_open(const Channel& channel, int peer, int tag, std::uint64_t order) const {
@@ -39,10 +39,10 @@ bool MessageCarrier::is_behind_open(const Channel& channel, int peer, int tag, s
 }
 
 int MessageCarrier::begin_any(const tap::IncomingMessage& m, Pending& pending) {
-  replay::Journal& journal = setting_.journal;
+  replay::Journal& journal = job_.journal();
   const auto next =
-      journal.choices().receives(journal.epoch(), pattern(*pending.channel, m.peer, m.tag), journal.catches_up());
-  if (!next) return rolls_back(next.error());
+      journal.choices().receives(journal.epoch(), pending.channel->pattern(m.peer, m.tag), journal.catches_up());
+  if (!next) return job_.rolls_back(next.error());
   if (next->got) {
     tap::IncomingMessage named = m;
     named.peer = pending.channel->rank_of(next->got->peer);
@@ -57,8 +57,8 @@ int MessageCarrier::begin_any(const tap::IncomingMessage& m, Pending& pending) {
 }
 
 void MessageCarrier::record_is_full() {
-  obstructs(my_name() + " receives too many messages from any rank or with any tag",
-            replay::Journal::Until::next_snapshot);
+  job_.obstructs(job_.my_name() + " receives too many messages from any rank or with any tag",
+                 replay::Journal::Until::next_snapshot);
 }
 
 // False: a process has died.
@@ -79,20 +79,18 @@ bool MessageCarrier::advance_open() {
 }
 
 // MPI makes progress with all messages in each call, so open receives do, too. False: a process has died.
-bool MessageCarrier::advance_what_is_open() {
-  return open_.empty() || std::this_thread::get_id() != thread_ || advance_open();
-}
+bool MessageCarrier::advance_what_is_open() { return open_.empty() || !job_.is_session_thread() || advance_open(); }
 
 // This rank is about to do what has MPI wait, which knows nothing of open receives: from now on they are MPI's. It
 // then chooses the messages, and nobody records that.
 int MessageCarrier::leave_open_to_mpi(const std::string& what) {
   if (open_.empty()) return MPI_SUCCESS;
-  const std::string why = fmt::format("{} {} while it receives from any rank or with any tag", my_name(), what);
+  const std::string why = fmt::format("{} {} while it receives from any rank or with any tag", job_.my_name(), what);
   // Its messages were shipped, so they do not come.
-  if (setting_.journal.catches_up()) return rolls_back(why);
-  obstructs(why, replay::Journal::Until::next_snapshot);
+  if (job_.journal().catches_up()) return job_.rolls_back(why);
+  job_.obstructs(why, replay::Journal::Until::next_snapshot);
   // If this rank dies, nobody else knows of the obstacle.
-  setting_.journal.choices().gives_up(setting_.journal.epoch());
+  job_.journal().choices().gives_up(job_.journal().epoch());
   for (const auto& [order, open] : std::exchange(open_, {})) {
     open->is_open = false;
     open->is_logged = false;
@@ -101,29 +99,22 @@ int MessageCarrier::leave_open_to_mpi(const std::string& what) {
   return MPI_SUCCESS;
 }
 
-replay::Pattern MessageCarrier::pattern(const Channel& channel, int peer, int tag) {
-  replay::Pattern pattern{.channel = channel.facts.number, .peer = {}, .tag = {}};
-  if (peer != MPI_ANY_SOURCE) pattern.peer = stream(channel, peer, tag).peer;
-  if (tag != MPI_ANY_TAG) pattern.tag = tag;
-  return pattern;
-}
-
 // It gets the next message of that sender with that tag.
 void MessageCarrier::becomes(Pending& open, int peer, int tag) {
   open.is_open = false;
-  const replay::Pattern asked = pattern(*open.channel, open.in.peer, open.in.tag);
+  const replay::Pattern asked = open.channel->pattern(open.in.peer, open.in.tag);
   open.in.peer = peer;
   open.in.tag = tag;
-  const replay::Stream from = stream(*open.channel, peer, tag);
-  if (open.place) setting_.journal.choices().chose(*open.place, {from.peer, tag, false, asked});
-  open.number = setting_.journal.awaits(from);
+  const replay::Stream from = open.channel->stream(peer, tag);
+  if (open.place) job_.journal().choices().chose(*open.place, {from.peer, tag, false, asked});
+  open.number = job_.journal().awaits(from);
 }
 
 // `again`: an earlier receive gets the message that has come meanwhile.
 bool MessageCarrier::advance(Pending& open, bool& again) {
   const FailureHandler::Quiet quiet;
   const Channel& channel = *open.channel;
-  const auto shipped = setting_.journal.any_shipped(pattern(channel, open.in.peer, open.in.tag));
+  const auto shipped = job_.journal().any_shipped(channel.pattern(open.in.peer, open.in.tag));
   if (shipped || names_all(open.in.peer, open.in.tag)) {
     becomes(open, shipped ? channel.rank_of(shipped->lane.peer) : open.in.peer,
             shipped ? shipped->lane.tag : open.in.tag);
@@ -141,11 +132,11 @@ bool MessageCarrier::advance(Pending& open, bool& again) {
 }
 
 int MessageCarrier::probe_recorded(MPI_Comm comm, int peer, int tag, int* flag, MPI_Status* status) {
-  replay::Journal& journal = setting_.journal;
-  const Channel& channel = channel_of(comm);
-  const replay::Pattern asked = pattern(channel, peer, tag);
+  replay::Journal& journal = job_.journal();
+  const Channel& channel = job_.channel_of(comm);
+  const replay::Pattern asked = channel.pattern(peer, tag);
   const auto next = journal.choices().probes(journal.epoch(), asked, flag == nullptr, journal.catches_up());
-  if (!next) return rolls_back(next.error());
+  if (!next) return job_.rolls_back(next.error());
   if (next->got) {
     // The dead rank got it, so it comes.
     const int code = probe(comm, channel.rank_of(next->got->peer), next->got->tag, nullptr, status);
@@ -154,7 +145,7 @@ int MessageCarrier::probe_recorded(MPI_Comm comm, int peer, int tag, int* flag, 
   }
   if (flag != nullptr) *flag = 0;
   if (!next->is_free) return MPI_SUCCESS;
-  Patience patience(*this, [&] { return needs_message(channel, peer, tag); });
+  Patience patience(job_, [&] { return needs_message(channel, peer, tag); });
   while (true) {
     int found = 0;
     MPI_Status mine{};
@@ -170,7 +161,7 @@ int MessageCarrier::probe_recorded(MPI_Comm comm, int peer, int tag, int* flag, 
     if (goes_on && flag != nullptr) return MPI_SUCCESS;
     if (goes_on)
       (void)patience.turn();
-    else if (const auto result = after(code == MPI_SUCCESS ? MPI_ERR_OTHER : code, comm))
+    else if (const auto result = job_.after(code == MPI_SUCCESS ? MPI_ERR_OTHER : code, comm))
       return *result;
   }
 }
@@ -180,8 +171,8 @@ int MessageCarrier::probe_once(const Channel& channel, int peer, int tag, int* f
   const FailureHandler::Quiet quiet;
   while (true) {
     if (!open_.empty() && !advance_open()) return MPI_ERR_OTHER;
-    if (const auto shipped = setting_.journal.any_shipped(pattern(channel, peer, tag))) {
-      const auto bytes = setting_.journal.next_shipped(replay::stream_of(shipped->lane));
+    if (const auto shipped = job_.journal().any_shipped(channel.pattern(peer, tag))) {
+      const auto bytes = job_.journal().next_shipped(replay::stream_of(shipped->lane));
       fill_status(status, channel.rank_of(shipped->lane.peer), shipped->lane.tag,
                   static_cast<MPI_Count>(bytes ? bytes->value_or(0) : 0));
       *found = 1;

@@ -19,7 +19,7 @@ MessageCarrier::Pending MessageCarrier::not_active(const Pending& of) {
 
 int MessageCarrier::prepare(std::shared_ptr<const Prepared> prepared, MPI_Comm comm, MPI_Request* request) {
   Pending pending;
-  pending.channel = &channel_of(comm);
+  pending.channel = &job_.channel_of(comm);
   pending.prepared = std::move(prepared);
   return hand_out(not_active(pending), comm, request);
 }
@@ -33,7 +33,7 @@ int MessageCarrier::prepare_receive(const tap::IncomingMessage& message, MPI_Req
 }
 
 int MessageCarrier::start(std::span<MPI_Request> requests) {
-  (void)is_of_session_thread();
+  (void)job_.note_caller();
   for (MPI_Request& request : requests)
     if (const int code = start(request); code != MPI_SUCCESS) return code;
   return MPI_SUCCESS;
@@ -42,15 +42,15 @@ int MessageCarrier::start(std::span<MPI_Request> requests) {
 int MessageCarrier::start(MPI_Request& request) {
   Pending* const pending = find(request);
   if (pending == nullptr) return MPI_Start(&request);
-  if (!pending->prepared || pending->is_active) return raise(MPI_ERR_REQUEST, setting_.comm);
+  if (!pending->prepared || pending->is_active) return job_.raise(MPI_ERR_REQUEST, job_.setting().comm);
   // MPI would still know it, but its handle may be that of another one by now.
-  if (pending->channel->handle == MPI_COMM_NULL) return raise(MPI_ERR_COMM, setting_.comm);
+  if (pending->channel->handle == MPI_COMM_NULL) return job_.raise(MPI_ERR_COMM, job_.setting().comm);
   Pending begun;
   const auto prepared = pending->prepared;
   const int code =
       prepared->sends() ? begin_send(prepared->outgoing(), begun) : begin_receive(prepared->incoming(), begun);
   if (code != MPI_SUCCESS) return code;
-  const auto guard = lock();
+  const auto guard = lock_.hold();
   begun.prepared = prepared;
   begun.order = posted_++;
   *pending = begun;

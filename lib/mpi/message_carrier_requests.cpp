@@ -16,21 +16,15 @@ namespace cairn {
 using tap::Completed;
 using tap::Which;
 
-std::unique_lock<std::mutex> MessageCarrier::lock() const {
-  std::unique_lock guard(mutex_, std::defer_lock);
-  if (setting_.has_threads) guard.lock();
-  return guard;
-}
-
 MessageCarrier::Pending* MessageCarrier::find(MPI_Request request) const {
-  const auto guard = lock();
+  const auto guard = lock_.hold();
   const auto at = pending_.find(request);
   return at == pending_.end() ? nullptr : at->second.get();
 }
 
 // MPI_REQUEST_NULL: MPI has no more requests.
 MPI_Request MessageCarrier::add(const Pending& pending) {
-  const auto guard = lock();
+  const auto guard = lock_.hold();
   const MPI_Request request = stand_ins_.take();
   if (request == MPI_REQUEST_NULL) return request;
   const auto added = pending_.emplace(request, std::make_unique<Pending>(pending)).first;
@@ -41,7 +35,7 @@ MPI_Request MessageCarrier::add(const Pending& pending) {
 
 int MessageCarrier::hand_out(const Pending& pending, MPI_Comm comm, MPI_Request* request) {
   *request = add(pending);
-  return *request == MPI_REQUEST_NULL ? raise(MPI_ERR_NO_MEM, comm) : MPI_SUCCESS;
+  return *request == MPI_REQUEST_NULL ? job_.raise(MPI_ERR_NO_MEM, comm) : MPI_SUCCESS;
 }
 
 int MessageCarrier::begin_send(const tap::OutgoingMessage& m, MPI_Request* request) {
@@ -62,33 +56,33 @@ int MessageCarrier::begin_receive(const tap::IncomingMessage& m, MPI_Request* re
 }
 
 int MessageCarrier::begin_send(const tap::OutgoingMessage& m, Pending& pending) {
-  pending.channel = &channel_of(m.comm);
+  pending.channel = &job_.channel_of(m.comm);
   pending.sends = true;
   pending.done = true;
   fill_status(&pending.status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0);
   const Logged logged = m.peer == MPI_PROC_NULL ? Logged{.is_over = true} : log(m);
   if (logged.is_over || logged.code != MPI_SUCCESS) return logged.code;
   const int code = FailureHandler::quietly([&] { return m.buffered ? begin_buffered(m) : begin(m, &pending.real); });
-  const auto result = after(code, m.comm);
+  const auto result = job_.after(code, m.comm);
   if (result && *result != MPI_SUCCESS) return *result;
   if (!result && !logged.is_logged) return MPI_ERR_OTHER;
   // After a repair the message is over.
   pending.done = m.buffered || !result;
   pending.is_logged = logged.is_logged;
-  if (!pending.done && is_counted(m.peer, m.tag)) pending.need = need_of_receiver(*pending.channel, m.peer, m.tag);
+  if (!pending.done) pending.need = counts_.receiver(*pending.channel, m.peer, m.tag);
   return MPI_SUCCESS;
 }
 
 int MessageCarrier::begin_receive(const tap::IncomingMessage& m, Pending& pending) {
-  pending.channel = &channel_of(m.comm);
+  pending.channel = &job_.channel_of(m.comm);
   pending.in = m;
   if (is_choice(m.peer, m.tag)) {
-    if (setting_.replaces) {
+    if (job_.setting().replaces) {
       const auto named = message_of_the_dead(m);
       if (named) return begin_receive(*named, pending);
-      return rolls_back(named.error());
+      return job_.rolls_back(named.error());
     }
-    pending.choice = setting_.journal.prologue().chooses();
+    pending.choice = job_.journal().prologue().chooses();
   } else if (is_recorded(m.peer, m.tag)) {
     return begin_any(m, pending);
   } else if (m.peer == MPI_PROC_NULL) {
@@ -98,11 +92,11 @@ int MessageCarrier::begin_receive(const tap::IncomingMessage& m, Pending& pendin
     pending.is_logged = true;
     pending.is_open = is_behind_open(*pending.channel, m.peer, m.tag);
     if (pending.is_open) return MPI_SUCCESS;
-    pending.number = setting_.journal.awaits(stream(*pending.channel, m.peer, m.tag));
+    pending.number = job_.journal().awaits(pending.channel->stream(m.peer, m.tag));
     pending.done = take_shipped(pending.number, m, &pending.status, &pending.code);
   }
   while (!pending.done) {
-    const auto result = after(post(pending), m.comm);
+    const auto result = job_.after(post(pending), m.comm);
     if (result) return *result;
   }
   return MPI_SUCCESS;
@@ -112,23 +106,23 @@ int MessageCarrier::post(Pending& pending) {
   const FailureHandler::Quiet quiet;
   const auto& in = pending.in;
   const WholeCount all(in.count, in.type);
-  const Way way = way_of(*pending.channel, in.tag);
+  const Channel::Way way = pending.channel->way(in.tag);
   const int code = MPI_Irecv(in.buffer, all.count(), all.type(), in.peer, way.tag, way.comm, &pending.real);
-  if (code == MPI_SUCCESS) count_posted(*pending.channel, in.peer, in.tag);
+  if (code == MPI_SUCCESS) counts_.posted(*pending.channel, in.peer, in.tag);
   return code;
 }
 
 // MPI has ended it with that code.
 void MessageCarrier::settle(Pending& pending, int code, const MPI_Status& status) {
   pending.real = MPI_REQUEST_NULL;
-  if (code != MPI_SUCCESS && is_of_failure(code)) return;  // it is lost
+  if (code != MPI_SUCCESS && job_.is_of_failure(code)) return;  // it is lost
   pending.done = true;
   pending.code = code;
   pending.status = status;
   int cancelled = 0;
   if (code == MPI_SUCCESS) MPI_Test_cancelled(&status, &cancelled);
-  if (!pending.sends && cancelled == 0) count_received(*pending.channel, pending.in.peer, pending.in.tag);
-  if (code == MPI_SUCCESS && cancelled == 0 && pending.is_logged && !pending.sends && !has_other_threads_)
+  if (!pending.sends && cancelled == 0) counts_.received(*pending.channel, pending.in.peer, pending.in.tag);
+  if (code == MPI_SUCCESS && cancelled == 0 && pending.is_logged && !pending.sends && !job_.has_other_threads())
     note_received(pending.number, pending.in, status);
   if (code == MPI_SUCCESS && cancelled == 0 && pending.choice) note_choice(*pending.choice, pending.in, status);
 }
@@ -148,7 +142,7 @@ bool MessageCarrier::test(Pending& pending) {
 }
 
 bool MessageCarrier::has_any(std::span<const MPI_Request> requests) const {
-  const auto guard = lock();
+  const auto guard = lock_.hold();
   return !pending_.empty() &&
          std::ranges::any_of(requests, [&](MPI_Request request) { return pending_.contains(request); });
 }
@@ -172,7 +166,7 @@ int MessageCarrier::finish(MPI_Request& request, MPI_Status* status) {
   if (pending == nullptr) return MPI_Wait(&request, status);
   const int code = pending->code;
   if (status != MPI_STATUS_IGNORE) *status = pending->status;
-  const auto guard = lock();
+  const auto guard = lock_.hold();
   if (pending->prepared) {
     *pending = not_active(*pending);
     return code;
@@ -241,31 +235,31 @@ MPI_Comm MessageCarrier::comm_of_error(std::span<const MPI_Request> requests) {
     if (pending == nullptr || pending->code == MPI_SUCCESS || pending->channel == nullptr) continue;
     if (pending->channel->handle != MPI_COMM_NULL) return pending->channel->handle;
   }
-  return setting_.comm;
+  return job_.setting().comm;
 }
 
 int MessageCarrier::complete(Which which, std::span<MPI_Request> requests, const Completed& completed) {
-  (void)is_of_session_thread();
+  (void)job_.note_caller();
   const bool tests = completed.flag != nullptr;
-  Patience patience(*this, [&] { return needs_of(which, requests); });
+  Patience patience(job_, [&] { return needs_of(which, requests); });
   std::vector<State> states(requests.size());
   while (true) {
     const bool goes_on = advance_what_is_open();
     std::ranges::transform(requests, states.begin(), [&](MPI_Request request) { return state_of(request); });
     if (!goes_on || std::ranges::find(states, State::lost) != states.end() || !patience.looks()) {
-      if (!setting_.stays()) return MPI_ERR_OTHER;
+      if (!job_.stays()) return MPI_ERR_OTHER;
       continue;
     }
     const MPI_Comm comm = comm_of_error(requests);
     const auto code = take_done(which, requests, completed, states);
     if (tests && completed.flag != completed.done) *completed.flag = code ? 1 : 0;
-    if (code) return *code == MPI_SUCCESS ? *code : raise(*code, comm);
+    if (code) return *code == MPI_SUCCESS ? *code : job_.raise(*code, comm);
     if (tests) {
       if (completed.flag == completed.done) *completed.done = 0;
       if (which == Which::any) *completed.index = MPI_UNDEFINED;
       return MPI_SUCCESS;
     }
-    if (is_patient() || !block_in_mpi(which, requests)) (void)patience.turn();
+    if (job_.is_patient() || !block_in_mpi(which, requests)) (void)patience.turn();
   }
 }
 
@@ -298,18 +292,19 @@ bool MessageCarrier::wait_for(Pending& pending) {
   if (pending.real == MPI_REQUEST_NULL || code == MPI_SUCCESS)
     settle(pending, code, status);
   else
-    lifeline_->cut();
+    job_.lifeline().cut();
   return code == MPI_SUCCESS;
 }
 
 int MessageCarrier::free(MPI_Request* request) {
-  (void)is_of_session_thread();
+  (void)job_.note_caller();
   Pending* const pending = find(*request);
   if (!pending->done) {
-    obstructs(my_name() + " calls MPI_Request_free on a pending request", replay::Journal::Until::next_snapshot);
+    job_.obstructs(job_.my_name() + " calls MPI_Request_free on a pending request",
+                   replay::Journal::Until::next_snapshot);
     if (pending->real != MPI_REQUEST_NULL) MPI_Request_free(&pending->real);
   }
-  const auto guard = lock();
+  const auto guard = lock_.hold();
   if (pending->is_open) open_.erase(pending->order);
   pending_.erase(*request);
   stand_ins_.give_back(std::exchange(*request, MPI_REQUEST_NULL));
@@ -318,7 +313,7 @@ int MessageCarrier::free(MPI_Request* request) {
 
 int MessageCarrier::cancel(MPI_Request* request) {
   Pending* const pending = find(*request);
-  obstructs(my_name() + " calls MPI_Cancel", replay::Journal::Until::next_snapshot);
+  job_.obstructs(job_.my_name() + " calls MPI_Cancel", replay::Journal::Until::next_snapshot);
   if (std::exchange(pending->is_open, false)) {
     open_.erase(pending->order);
     pending->done = true;
@@ -328,11 +323,11 @@ int MessageCarrier::cancel(MPI_Request* request) {
 }
 
 int MessageCarrier::look_at(MPI_Request request, int* flag, MPI_Status* status) {
-  (void)is_of_session_thread();
+  (void)job_.note_caller();
   Pending& pending = *find(request);
-  Patience patience(*this);
+  Patience patience(job_);
   while (!advance_what_is_open() || !test(pending) || !patience.looks())
-    if (!setting_.stays()) return MPI_ERR_OTHER;
+    if (!job_.stays()) return MPI_ERR_OTHER;
   *flag = pending.done ? 1 : 0;
   if (pending.done && status != MPI_STATUS_IGNORE) *status = pending.status;
   return MPI_SUCCESS;

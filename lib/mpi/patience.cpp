@@ -1,26 +1,43 @@
 #include "mpi/patience.hpp"
 
+#include <utility>
+
 #include <fmt/format.h>
 
 namespace cairn {
 
-bool MessageCarrier::Patience::turn() {
+Patience::Patience(CarrierJob& job, replay::DeadlockCheck::TellNeeds needs)
+    : job_(job), needs_(std::move(needs)), backoff_({.yields = job.is_patient() ? 100U : 20'000U}) {}
+
+bool Patience::turn() {
   if (!looks()) return false;
-  (void)of_.advance_what_is_open();
+  (void)job_.held_receives().advance();
   backoff_.sleep_a_little();
-  return std::this_thread::get_id() != of_.thread_ || !of_.is_patient() || may_go_on();
+  return !job_.is_session_thread() || !job_.is_patient() || may_go_on();
 }
 
-bool MessageCarrier::Patience::may_go_on() {
-  const Setting& setting = of_.setting_;
+bool Patience::may_go_on() {
+  const CarrierJob::Setting& setting = job_.setting();
   if (!wait_) wait_.emplace(setting.journal, setting.deadlocks, setting.limit);
   const auto verdict = wait_->look(needs_);
   if (verdict == replay::LongWait::Verdict::goes_on) return true;
-  setting.journal.obstructs(fmt::format("{} {}", of_.my_name(), wait_->text(verdict, setting.present_call())),
+  setting.journal.obstructs(fmt::format("{} {}", job_.my_name(), wait_->text(verdict, setting.present_call())),
                             replay::Journal::Until::next_snapshot);
   wait_.reset();
-  of_.lifeline_->cut();
+  job_.lifeline().cut();
   return false;
+}
+
+int wait_patiently(CarrierJob& job, MPI_Request request, MPI_Status* status,
+                   const replay::DeadlockCheck::TellNeeds& needs) {
+  Patience patience(job, needs);
+  while (true) {
+    int done = 0;
+    const int code = MPI_Test(&request, &done, status);
+    if (code != MPI_SUCCESS || done != 0) return code;
+    // After a failure MPI still ends it, one way or the other.
+    if (!patience.turn()) return MPI_Wait(&request, status);
+  }
 }
 
 }  // namespace cairn

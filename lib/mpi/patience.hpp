@@ -2,26 +2,26 @@
 // moment, and makes all ranks roll back if none of them can continue, or if a catch-up stands still.
 #pragma once
 
+#include <mpi.h>
+
 #include <optional>
-#include <utility>
 
 #include "comm/backoff.hpp"
-#include "mpi/message_carrier.hpp"
+#include "mpi/carrier_job.hpp"
 #include "replay/long_wait.hpp"
 
 namespace cairn {
 
-class MessageCarrier::Patience {
+class Patience {
  public:
   // `needs`: what it waits for; without it, nobody knows.
   explicit Patience(
-      MessageCarrier& of, replay::DeadlockCheck::TellNeeds needs = [] { return std::nullopt; })
-      : of_(of), needs_(std::move(needs)), backoff_({.yields = of.is_patient() ? 100U : 20'000U}) {}
+      CarrierJob& job, replay::DeadlockCheck::TellNeeds needs = [] { return std::nullopt; });
 
   // False: a process has died.
   [[nodiscard]] bool looks() {
-    if (std::this_thread::get_id() == of_.thread_) of_.lifeline_->watch();
-    return !of_.lifeline_->is_cut();
+    if (job_.is_session_thread()) job_.lifeline().watch();
+    return !job_.lifeline().is_cut();
   }
   // Waits for a moment. False: a process has died, or all ranks have to roll back.
   [[nodiscard]] bool turn();
@@ -29,10 +29,15 @@ class MessageCarrier::Patience {
  private:
   [[nodiscard]] bool may_go_on();
 
-  MessageCarrier& of_;
+  CarrierJob& job_;
   replay::DeadlockCheck::TellNeeds needs_;
   Backoff backoff_;
   std::optional<replay::LongWait> wait_;  // once a repair has made it needed
 };
+
+// Waits for a message that MPI has. Sleeps: a replacement may compute for long before it comes to it. Returns MPI's
+// code.
+int wait_patiently(CarrierJob& job, MPI_Request request, MPI_Status* status,
+                   const replay::DeadlockCheck::TellNeeds& needs);
 
 }  // namespace cairn

@@ -48,7 +48,10 @@ bool makes_something_that_lasts(std::string_view call, MPI_Comm comm) {
 }  // namespace
 
 MessageCarrier::MessageCarrier(Setting setting, std::shared_ptr<Lifeline> lifeline)
-    : job_(std::move(setting), std::move(lifeline)), counts_(job_), lock_(job_.setting().has_threads) {
+    : job_(std::move(setting), std::move(lifeline)),
+      counts_(job_),
+      lock_(job_.setting().has_threads),
+      requests_(job_.setting().has_threads) {
   job_.hold_receives({.advance = [this] { return advance_what_is_open(); },
                       .leave_to_mpi = [this](const std::string& what) { return leave_open_to_mpi(what); }});
 }
@@ -148,7 +151,7 @@ int MessageCarrier::receive(const IncomingMessage& m, MPI_Status* status) {
   const WholeCount all(m.count, m.type);
   if (m.peer == MPI_PROC_NULL || !is_replayed(channel, m.peer, m.tag, "receives a message"))
     return MPI_Recv(m.buffer, all.count(), all.type(), m.peer, way.tag, way.comm, status);
-  if (is_behind_open(channel, m.peer, m.tag)) return receive_by_request(m, status);
+  if (open_.is_behind(channel, m.peer, m.tag)) return receive_by_request(m, status);
   const Number number = job_.journal().awaits(channel.stream(m.peer, m.tag));
   while (true) {
     int code = MPI_SUCCESS;
@@ -274,8 +277,7 @@ void MessageCarrier::note_threads() {
 
 void MessageCarrier::nothing_is_pending(const char* call, Journal::Until until) {
   note_threads();
-  const auto pending = lock_.hold();
-  const auto count = std::ranges::count_if(pending_, [](const auto& one) { return one.second->is_active; });
+  const std::size_t count = requests_.active();
   if (count > 0)
     job_.obstructs(fmt::format("{} calls {} while it has {} pending requests", job_.my_name(), call, count), until);
   if (!matched_.empty())
@@ -288,7 +290,7 @@ bool MessageCarrier::harvest() {
   const auto start = Clock::now();
   const auto in_time = [start](std::chrono::milliseconds limit) { return Clock::now() < start + limit; };
   bool all = true;
-  for (const auto& [request, pending] : pending_) {
+  for (PendingMessage* const pending : requests_.in_order()) {
     Backoff backoff;
     const auto limit = pending->sends ? kLongestHarvest : std::max(kLongestHarvest, job_.setting().limit);
     while (!pending->done && pending->real != MPI_REQUEST_NULL && test(*pending) && !pending->done && in_time(limit))
@@ -306,15 +308,15 @@ void MessageCarrier::goes_on(MPI_Comm twin, MPI_Comm own, std::shared_ptr<Lifeli
   const tap::Unheard unheard;
   const FailureHandler::Quiet quiet;
   job_.goes_on(twin, own, std::move(lifeline));
-  std::map<std::uint64_t, Pending*> waiting;
-  for (const auto& [request, pending] : pending_) {
+  for (PendingMessage* const pending : requests_.in_order()) {
     if (pending->done || pending->is_open) continue;
-    if (!pending->sends) waiting.emplace(pending->order, pending.get());
-    // It is in the log, and so among those to be sent again, or its receiver has it.
-    if (pending->sends) pending->done = true;
+    // A send is in the log, and so among those to be sent again, or its receiver has it. If a process dies here, the
+    // next call on the twin finds it.
+    if (pending->sends)
+      pending->done = true;
+    else
+      (void)post(*pending);
   }
-  // If a process dies here, the next call on the twin finds it.
-  for (const auto& [order, pending] : waiting) (void)post(*pending);
   for (auto& [number, payload] : again) {
     const Channel& channel = *job_.channels().find_number(number.lane.channel);
     const Channel::Way way = channel.way(number.lane.tag);

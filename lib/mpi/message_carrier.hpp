@@ -33,16 +33,15 @@
 #include "mpi/channels.hpp"
 #include "mpi/lifeline.hpp"
 #include "mpi/message_counts.hpp"
+#include "mpi/open_receives.hpp"
 #include "mpi/payload.hpp"
+#include "mpi/request_book.hpp"
 #include "mpi/stand_in_messages.hpp"
-#include "mpi/stand_in_requests.hpp"
 #include "replay/deadlock_check.hpp"
 #include "replay/journal.hpp"
 #include "tap/carrier.hpp"
 
 namespace cairn {
-
-class KeptType;
 
 class MessageCarrier final : public tap::Carrier {
  public:
@@ -104,30 +103,8 @@ class MessageCarrier final : public tap::Carrier {
   void goes_on(MPI_Comm twin, MPI_Comm own, std::shared_ptr<Lifeline> lifeline, std::vector<replay::Repeated> again);
 
  private:
-  // What a persistent request sends or receives whenever it is started.
-  struct Prepared;
   // A communicator that is being made, by its call.
   struct Making;
-  // A message of the application that has a request.
-  struct Pending {
-    Channel* channel = nullptr;
-    bool sends = false;
-    bool is_logged = false;  // otherwise it is MPI's alone
-    replay::Number number;
-    tap::IncomingMessage in;
-    std::shared_ptr<const KeptType> type = nullptr;  // of `in`, unless it stays valid anyway
-    std::optional<replay::Need> need;                // of a send: a receive
-    std::optional<std::uint64_t> choice;             // see replay::Prologue
-    bool is_open = false;                            // MPI does not know it yet: see message_carrier_open.cpp
-    std::optional<std::uint64_t> place;              // see replay::Choices
-    MPI_Request real = MPI_REQUEST_NULL;
-    bool done = false;
-    int code = MPI_SUCCESS;
-    MPI_Status status{};
-    std::uint64_t order = 0;                   // among those posted
-    std::shared_ptr<const Prepared> prepared;  // of a persistent request
-    bool is_active = true;  // a persistent request is active once it is started, until it is complete
-  };
   // A message that a matched probe has found.
   struct Matched {
     Buffer payload;
@@ -163,14 +140,12 @@ class MessageCarrier final : public tap::Carrier {
   int probe_any(MPI_Comm comm, int peer, int tag, int* flag, MPI_Status* status);
   // Whether MPI chooses the message of a call after restore(), and that is recorded.
   [[nodiscard]] bool is_recorded(int peer, int tag);
-  // Whether an open receive from before that might get the message.
-  [[nodiscard]] bool is_behind_open(const Channel& channel, int peer, int tag, std::uint64_t order = UINT64_MAX) const;
-  int begin_any(const tap::IncomingMessage& message, Pending& pending);
+  int begin_any(const tap::IncomingMessage& message, PendingMessage& pending);
   bool advance_open();
   bool advance_what_is_open();
   int leave_open_to_mpi(const std::string& what);
-  bool advance(Pending& open, bool& again);
-  void becomes(Pending& open, int peer, int tag);
+  OpenReceives::Tried try_open(PendingMessage& open);
+  void becomes(PendingMessage& open, int peer, int tag);
   int probe_recorded(MPI_Comm comm, int peer, int tag, int* flag, MPI_Status* status);
   int probe_once(const Channel& channel, int peer, int tag, int* found, MPI_Status* status);
   void record_is_full();
@@ -200,25 +175,22 @@ class MessageCarrier final : public tap::Carrier {
   bool take_shipped(const replay::Number& number, const tap::IncomingMessage& message, MPI_Status* status, int* code);
   void note_received(const replay::Number& number, const tap::IncomingMessage& message, const MPI_Status& status);
 
-  int begin_send(const tap::OutgoingMessage& message, Pending& pending);
-  int begin_receive(const tap::IncomingMessage& message, Pending& pending);
+  int begin_send(const tap::OutgoingMessage& message, PendingMessage& pending);
+  int begin_receive(const tap::IncomingMessage& message, PendingMessage& pending);
   int start(MPI_Request& request);
-  int prepare(std::shared_ptr<const Prepared> prepared, MPI_Comm comm, MPI_Request* request);
-  int hand_out(const Pending& pending, MPI_Comm comm, MPI_Request* request);
-  static Pending not_active(const Pending& of);
-  int post(Pending& pending);
-  void settle(Pending& pending, int code, const MPI_Status& status);
+  int prepare(std::shared_ptr<const PreparedMessage> prepared, MPI_Comm comm, MPI_Request* request);
+  int hand_out(const PendingMessage& pending, MPI_Comm comm, MPI_Request* request);
+  int post(PendingMessage& pending);
+  void settle(PendingMessage& pending, int code, const MPI_Status& status);
   // Lets MPI go on with it. False: a process has died.
-  bool test(Pending& pending);
-  [[nodiscard]] Pending* find(MPI_Request request) const;
-  MPI_Request add(const Pending& pending);
+  bool test(PendingMessage& pending);
   [[nodiscard]] State state_of(MPI_Request request);
   int finish(MPI_Request& request, MPI_Status* status);
   int finish_all(std::span<MPI_Request> requests, MPI_Status* statuses);
   std::optional<int> take_done(tap::Which which, std::span<MPI_Request> requests, const tap::Completed& completed,
                                std::span<const State> states);
   bool block_in_mpi(tap::Which which, std::span<const MPI_Request> requests);
-  bool wait_for(Pending& pending);
+  bool wait_for(PendingMessage& pending);
   [[nodiscard]] MPI_Comm comm_of_error(std::span<const MPI_Request> requests);
 
   CarrierJob job_;
@@ -226,11 +198,9 @@ class MessageCarrier final : public tap::Carrier {
   std::set<std::uint64_t> dropped_;           // numbers of communicators that nobody needs
   std::atomic<std::uint64_t> not_noted_ = 0;  // communicators that other threads have made
   DenseTypes types_;
-  CallLock lock_;  // of dropped_, pending_ and free requests, matched messages, and under_way_
-  std::unordered_map<MPI_Request, std::unique_ptr<Pending>> pending_;
-  std::uint64_t posted_ = 0;
-  std::map<std::uint64_t, Pending*> open_;  // by order
-  StandInRequests stand_ins_;
+  CallLock lock_;  // of dropped_, matched messages, and under_way_
+  RequestBook requests_;
+  OpenReceives open_;
   std::unordered_map<MPI_Message, Matched> matched_;
   StandInMessages stand_in_messages_;
   std::vector<UnderWay> under_way_;

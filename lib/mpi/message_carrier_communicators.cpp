@@ -197,9 +197,8 @@ int MessageCarrier::add_communicator(const Making& making, MPI_Comm made) {
 
 // MPI completes what is under way on it.
 void MessageCarrier::frees(MPI_Comm comm) {
-  const auto is_of = [&](const auto& one) { return one.second->channel->handle == comm; };
   if (!carries(comm) || !job_.note_caller()) return;
-  if (std::ranges::any_of(open_, is_of)) (void)leave_open_to_mpi("frees a communicator");
+  if (open_.has_of(comm)) (void)leave_open_to_mpi("frees a communicator");
 }
 
 void MessageCarrier::freed(MPI_Comm comm) {
@@ -220,8 +219,7 @@ void MessageCarrier::drop_communicators() {
   for (const std::uint64_t number : job_.journal().channels().take_dropped()) dropped_.insert(number);
   // Requests may still be of one.
   std::erase_if(dropped_, [&](std::uint64_t number) {
-    const auto is_of = [&](const auto& one) { return one.second->channel->facts.number == number; };
-    if (std::ranges::any_of(pending_, is_of)) return false;
+    if (requests_.has_of(number)) return false;
     job_.channels().drop(number);
     return true;
   });

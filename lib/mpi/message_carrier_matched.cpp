@@ -46,7 +46,7 @@ bool MessageCarrier::has_matched(MPI_Message message) const {
 
 int MessageCarrier::receive_matched(const tap::IncomingMessage& into, MPI_Message* message, MPI_Status* status,
                                     MPI_Request* request) {
-  Pending received;
+  PendingMessage received;
   {
     const auto guard = lock_.hold();
     const auto found = matched_.find(*message);

@@ -19,7 +19,7 @@ std::optional<Needs> MessageCarrier::needs_of(tap::Which which, std::span<const 
   Needs needs;
   for (const MPI_Request request : requests) {
     if (request == MPI_REQUEST_NULL) continue;
-    const Pending* const pending = find(request);
+    const PendingMessage* const pending = requests_.find(request);
     if (pending == nullptr) return {};
     if (!pending->is_active) continue;
     if (pending->done && !waits_for_all) return {};
@@ -34,7 +34,7 @@ std::optional<Needs> MessageCarrier::needs_of(tap::Which which, std::span<const 
 
 // The counts are to have what MPI has ended, though the application has not asked for it.
 void MessageCarrier::settle_what_is_over() {
-  for (const auto& [request, pending] : pending_)
+  for (PendingMessage* const pending : requests_.in_order())
     if (!pending->done && pending->real != MPI_REQUEST_NULL) (void)test(*pending);
 }
 

@@ -14,31 +14,13 @@
 #include "mpi/ulfm.hpp"
 
 namespace cairn {
-namespace {
-
-bool names_all(int peer, int tag) { return peer != MPI_ANY_SOURCE && tag != MPI_ANY_TAG; }
-
-bool accepts(int expected, int actual, int any) { return expected == actual || expected == any; }
-
-}  // namespace
 
 bool MessageCarrier::is_recorded(int peer, int tag) {
-  return peer != MPI_PROC_NULL && !names_all(peer, tag) && job_.journal().is_started() &&
+  return peer != MPI_PROC_NULL && !OpenReceives::names_all(peer, tag) && job_.journal().is_started() &&
          job_.journal().choices().is_recorded() && job_.note_caller();
 }
 
-bool MessageCarrier::is_behind_open(const Channel& channel, int peer, int tag, std::uint64_t order) const {
-  if (tag == replay::kCollectiveTag) return false;
-  for (const auto& [earlier, open] : open_) {
-    if (earlier >= order) break;
-    if (open->channel == &channel && accepts(open->in.peer, peer, MPI_ANY_SOURCE) &&
-        accepts(open->in.tag, tag, MPI_ANY_TAG))
-      return true;
-  }
-  return false;
-}
-
-int MessageCarrier::begin_any(const tap::IncomingMessage& m, Pending& pending) {
+int MessageCarrier::begin_any(const tap::IncomingMessage& m, PendingMessage& pending) {
   replay::Journal& journal = job_.journal();
   const auto next =
       journal.choices().receives(journal.epoch(), pending.channel->pattern(m.peer, m.tag), journal.catches_up());
@@ -63,19 +45,7 @@ void MessageCarrier::record_is_full() {
 
 // False: a process has died.
 bool MessageCarrier::advance_open() {
-  for (auto at = open_.begin(); at != open_.end();) {
-    Pending& one = *at->second;
-    if (names_all(one.in.peer, one.in.tag) && is_behind_open(*one.channel, one.in.peer, one.in.tag, at->first)) {
-      ++at;
-      continue;
-    }
-    bool again = false;
-    const bool goes_on = advance(one, again);
-    at = one.is_open ? std::next(at) : open_.erase(at);
-    if (!goes_on) return false;
-    if (again) at = open_.begin();
-  }
-  return true;
+  return open_.advance([this](PendingMessage& open) { return try_open(open); });
 }
 
 // MPI makes progress with all messages in each call, so open receives do, too. False: a process has died.
@@ -91,8 +61,7 @@ int MessageCarrier::leave_open_to_mpi(const std::string& what) {
   job_.obstructs(why, replay::Journal::Until::next_snapshot);
   // If this rank dies, nobody else knows of the obstacle.
   job_.journal().choices().gives_up(job_.journal().epoch());
-  for (const auto& [order, open] : std::exchange(open_, {})) {
-    open->is_open = false;
+  for (PendingMessage* const open : open_.take_all()) {
     open->is_logged = false;
     (void)post(*open);  // of a failure, the call that waits for it learns
   }
@@ -100,7 +69,7 @@ int MessageCarrier::leave_open_to_mpi(const std::string& what) {
 }
 
 // It gets the next message of that sender with that tag.
-void MessageCarrier::becomes(Pending& open, int peer, int tag) {
+void MessageCarrier::becomes(PendingMessage& open, int peer, int tag) {
   open.is_open = false;
   const replay::Pattern asked = open.channel->pattern(open.in.peer, open.in.tag);
   open.in.peer = peer;
@@ -110,25 +79,26 @@ void MessageCarrier::becomes(Pending& open, int peer, int tag) {
   open.number = job_.journal().awaits(from);
 }
 
-// `again`: an earlier receive gets the message that has come meanwhile.
-bool MessageCarrier::advance(Pending& open, bool& again) {
+OpenReceives::Tried MessageCarrier::try_open(PendingMessage& open) {
+  using Tried = OpenReceives::Tried;
   const FailureHandler::Quiet quiet;
   const Channel& channel = *open.channel;
   const auto shipped = job_.journal().any_shipped(channel.pattern(open.in.peer, open.in.tag));
-  if (shipped || names_all(open.in.peer, open.in.tag)) {
+  if (shipped || OpenReceives::names_all(open.in.peer, open.in.tag)) {
     becomes(open, shipped ? channel.rank_of(shipped->lane.peer) : open.in.peer,
             shipped ? shipped->lane.tag : open.in.tag);
     open.done = take_shipped(open.number, open.in, &open.status, &open.code);
-    return open.done || post(open) == MPI_SUCCESS;
+    return open.done || post(open) == MPI_SUCCESS ? Tried::goes_on : Tried::process_has_died;
   }
   int found = 0;
   MPI_Status status{};
-  if (MPI_Iprobe(open.in.peer, open.in.tag, channel.twin, &found, &status) != MPI_SUCCESS) return false;
-  if (found == 0) return true;
-  again = is_behind_open(channel, status.MPI_SOURCE, status.MPI_TAG, open.order);
-  if (again) return true;
+  if (MPI_Iprobe(open.in.peer, open.in.tag, channel.twin, &found, &status) != MPI_SUCCESS)
+    return Tried::process_has_died;
+  if (found == 0) return Tried::goes_on;
+  // It has come meanwhile.
+  if (open_.is_behind(channel, status.MPI_SOURCE, status.MPI_TAG, open.order)) return Tried::earlier_gets_it;
   becomes(open, status.MPI_SOURCE, status.MPI_TAG);
-  return post(open) == MPI_SUCCESS;
+  return post(open) == MPI_SUCCESS ? Tried::goes_on : Tried::process_has_died;
 }
 
 int MessageCarrier::probe_recorded(MPI_Comm comm, int peer, int tag, int* flag, MPI_Status* status) {
@@ -181,7 +151,7 @@ int MessageCarrier::probe_once(const Channel& channel, int peer, int tag, int* f
     MPI_Status mine{};
     const int code = MPI_Iprobe(peer, tag, channel.twin, found, &mine);
     if (code != MPI_SUCCESS || *found == 0) return code;
-    if (is_behind_open(channel, mine.MPI_SOURCE, mine.MPI_TAG, UINT64_MAX)) continue;
+    if (open_.is_behind(channel, mine.MPI_SOURCE, mine.MPI_TAG)) continue;
     if (status != MPI_STATUS_IGNORE) *status = mine;
     return code;
   }

@@ -16,36 +16,21 @@ namespace cairn {
 using tap::Completed;
 using tap::Which;
 
-MessageCarrier::Pending* MessageCarrier::find(MPI_Request request) const {
-  const auto guard = lock_.hold();
-  const auto at = pending_.find(request);
-  return at == pending_.end() ? nullptr : at->second.get();
-}
-
-// MPI_REQUEST_NULL: MPI has no more requests.
-MPI_Request MessageCarrier::add(const Pending& pending) {
-  const auto guard = lock_.hold();
-  const MPI_Request request = stand_ins_.take();
-  if (request == MPI_REQUEST_NULL) return request;
-  const auto added = pending_.emplace(request, std::make_unique<Pending>(pending)).first;
-  added->second->order = posted_++;
-  if (pending.is_open) open_[added->second->order] = added->second.get();
-  return request;
-}
-
-int MessageCarrier::hand_out(const Pending& pending, MPI_Comm comm, MPI_Request* request) {
-  *request = add(pending);
-  return *request == MPI_REQUEST_NULL ? job_.raise(MPI_ERR_NO_MEM, comm) : MPI_SUCCESS;
+int MessageCarrier::hand_out(const PendingMessage& pending, MPI_Comm comm, MPI_Request* request) {
+  *request = requests_.add(pending);
+  if (*request == MPI_REQUEST_NULL) return job_.raise(MPI_ERR_NO_MEM, comm);
+  if (pending.is_open) open_.add(*requests_.find(*request));
+  return MPI_SUCCESS;
 }
 
 int MessageCarrier::begin_send(const tap::OutgoingMessage& m, MPI_Request* request) {
-  Pending pending;
+  PendingMessage pending;
   const int code = begin_send(m, pending);
   return code == MPI_SUCCESS ? hand_out(pending, m.comm, request) : code;
 }
 
 int MessageCarrier::begin_receive(const tap::IncomingMessage& m, MPI_Request* request) {
-  Pending pending;
+  PendingMessage pending;
   tap::IncomingMessage kept = m;
   if (types_.dense_bytes(m.type) == 0) {
     pending.type = std::make_shared<const KeptType>(m.type);
@@ -55,7 +40,7 @@ int MessageCarrier::begin_receive(const tap::IncomingMessage& m, MPI_Request* re
   return code == MPI_SUCCESS ? hand_out(pending, m.comm, request) : code;
 }
 
-int MessageCarrier::begin_send(const tap::OutgoingMessage& m, Pending& pending) {
+int MessageCarrier::begin_send(const tap::OutgoingMessage& m, PendingMessage& pending) {
   pending.channel = &job_.channel_of(m.comm);
   pending.sends = true;
   pending.done = true;
@@ -73,7 +58,7 @@ int MessageCarrier::begin_send(const tap::OutgoingMessage& m, Pending& pending) 
   return MPI_SUCCESS;
 }
 
-int MessageCarrier::begin_receive(const tap::IncomingMessage& m, Pending& pending) {
+int MessageCarrier::begin_receive(const tap::IncomingMessage& m, PendingMessage& pending) {
   pending.channel = &job_.channel_of(m.comm);
   pending.in = m;
   if (is_choice(m.peer, m.tag)) {
@@ -90,7 +75,7 @@ int MessageCarrier::begin_receive(const tap::IncomingMessage& m, Pending& pendin
     fill_status(&pending.status, MPI_PROC_NULL, MPI_ANY_TAG, 0);
   } else if (is_replayed(*pending.channel, m.peer, m.tag, "receives a message")) {
     pending.is_logged = true;
-    pending.is_open = is_behind_open(*pending.channel, m.peer, m.tag);
+    pending.is_open = open_.is_behind(*pending.channel, m.peer, m.tag);
     if (pending.is_open) return MPI_SUCCESS;
     pending.number = job_.journal().awaits(pending.channel->stream(m.peer, m.tag));
     pending.done = take_shipped(pending.number, m, &pending.status, &pending.code);
@@ -102,7 +87,7 @@ int MessageCarrier::begin_receive(const tap::IncomingMessage& m, Pending& pendin
   return MPI_SUCCESS;
 }
 
-int MessageCarrier::post(Pending& pending) {
+int MessageCarrier::post(PendingMessage& pending) {
   const FailureHandler::Quiet quiet;
   const auto& in = pending.in;
   const WholeCount all(in.count, in.type);
@@ -113,7 +98,7 @@ int MessageCarrier::post(Pending& pending) {
 }
 
 // MPI has ended it with that code.
-void MessageCarrier::settle(Pending& pending, int code, const MPI_Status& status) {
+void MessageCarrier::settle(PendingMessage& pending, int code, const MPI_Status& status) {
   pending.real = MPI_REQUEST_NULL;
   if (code != MPI_SUCCESS && job_.is_of_failure(code)) return;  // it is lost
   pending.done = true;
@@ -127,7 +112,7 @@ void MessageCarrier::settle(Pending& pending, int code, const MPI_Status& status
   if (code == MPI_SUCCESS && cancelled == 0 && pending.choice) note_choice(*pending.choice, pending.in, status);
 }
 
-bool MessageCarrier::test(Pending& pending) {
+bool MessageCarrier::test(PendingMessage& pending) {
   if (pending.is_open && !advance_open()) return false;
   if (pending.is_open) return true;
   if (pending.done) return true;
@@ -141,16 +126,12 @@ bool MessageCarrier::test(Pending& pending) {
   return pending.done;
 }
 
-bool MessageCarrier::has_any(std::span<const MPI_Request> requests) const {
-  const auto guard = lock_.hold();
-  return !pending_.empty() &&
-         std::ranges::any_of(requests, [&](MPI_Request request) { return pending_.contains(request); });
-}
+bool MessageCarrier::has_any(std::span<const MPI_Request> requests) const { return requests_.has_any(requests); }
 
 // Of MPI's own requests, too.
 MessageCarrier::State MessageCarrier::state_of(MPI_Request request) {
   if (request == MPI_REQUEST_NULL) return State::null;
-  if (Pending* const pending = find(request)) {
+  if (PendingMessage* const pending = requests_.find(request)) {
     if (!pending->is_active) return State::null;
     if (!test(*pending)) return State::lost;
     return pending->done ? State::done : State::pending;
@@ -162,17 +143,11 @@ MessageCarrier::State MessageCarrier::state_of(MPI_Request request) {
 
 // Takes a request that is done away from the application; a persistent one stays, and is not active any more.
 int MessageCarrier::finish(MPI_Request& request, MPI_Status* status) {
-  Pending* const pending = find(request);
+  PendingMessage* const pending = requests_.find(request);
   if (pending == nullptr) return MPI_Wait(&request, status);
   const int code = pending->code;
   if (status != MPI_STATUS_IGNORE) *status = pending->status;
-  const auto guard = lock_.hold();
-  if (pending->prepared) {
-    *pending = not_active(*pending);
-    return code;
-  }
-  pending_.erase(request);
-  stand_ins_.give_back(std::exchange(request, MPI_REQUEST_NULL));
+  requests_.end(request);
   return code;
 }
 
@@ -231,7 +206,7 @@ std::optional<int> MessageCarrier::take_done(Which which, std::span<MPI_Request>
 // The error handler of that communicator gets the error, as in MPI.
 MPI_Comm MessageCarrier::comm_of_error(std::span<const MPI_Request> requests) {
   for (const MPI_Request request : requests) {
-    const Pending* const pending = find(request);
+    const PendingMessage* const pending = requests_.find(request);
     if (pending == nullptr || pending->code == MPI_SUCCESS || pending->channel == nullptr) continue;
     if (pending->channel->handle != MPI_COMM_NULL) return pending->channel->handle;
   }
@@ -266,27 +241,27 @@ int MessageCarrier::complete(Which which, std::span<MPI_Request> requests, const
 // Lets MPI wait, which knows best how. False: it cannot, since some requests are not of a carrier's messages.
 bool MessageCarrier::block_in_mpi(Which which, std::span<const MPI_Request> requests) {
   if (!open_.empty()) return false;
-  std::vector<Pending*> waiting;
+  std::vector<PendingMessage*> waiting;
   for (const MPI_Request request : requests) {
-    Pending* const pending = find(request);
+    PendingMessage* const pending = requests_.find(request);
     if (pending == nullptr && request != MPI_REQUEST_NULL) return false;
     if (pending != nullptr && !pending->done) waiting.push_back(pending);
   }
   const FailureHandler::Quiet quiet;
   const bool for_all = which == Which::one || which == Which::all;
   if (for_all || waiting.size() == 1) {
-    for (Pending* const pending : waiting)
+    for (PendingMessage* const pending : waiting)
       if (!wait_for(*pending)) break;
     return true;
   }
   while (true)
-    for (Pending* const pending : waiting)
+    for (PendingMessage* const pending : waiting)
       if (!test(*pending) || pending->done) return true;
 }
 
 // One request at a time: where one of several fails, MPI frees others that are under way (see RepairCalls). False: it
 // has failed.
-bool MessageCarrier::wait_for(Pending& pending) {
+bool MessageCarrier::wait_for(PendingMessage& pending) {
   MPI_Status status{};
   const int code = MPI_Wait(&pending.real, &status);
   if (pending.real == MPI_REQUEST_NULL || code == MPI_SUCCESS)
@@ -298,24 +273,22 @@ bool MessageCarrier::wait_for(Pending& pending) {
 
 int MessageCarrier::free(MPI_Request* request) {
   (void)job_.note_caller();
-  Pending* const pending = find(*request);
+  PendingMessage* const pending = requests_.find(*request);
   if (!pending->done) {
     job_.obstructs(job_.my_name() + " calls MPI_Request_free on a pending request",
                    replay::Journal::Until::next_snapshot);
     if (pending->real != MPI_REQUEST_NULL) MPI_Request_free(&pending->real);
   }
-  const auto guard = lock_.hold();
-  if (pending->is_open) open_.erase(pending->order);
-  pending_.erase(*request);
-  stand_ins_.give_back(std::exchange(*request, MPI_REQUEST_NULL));
+  if (pending->is_open) open_.remove(*pending);
+  requests_.remove(*request);
   return MPI_SUCCESS;
 }
 
 int MessageCarrier::cancel(MPI_Request* request) {
-  Pending* const pending = find(*request);
+  PendingMessage* const pending = requests_.find(*request);
   job_.obstructs(job_.my_name() + " calls MPI_Cancel", replay::Journal::Until::next_snapshot);
-  if (std::exchange(pending->is_open, false)) {
-    open_.erase(pending->order);
+  if (pending->is_open) {
+    open_.remove(*pending);
     pending->done = true;
     MPI_Status_set_cancelled(&pending->status, 1);
   }
@@ -324,7 +297,7 @@ int MessageCarrier::cancel(MPI_Request* request) {
 
 int MessageCarrier::look_at(MPI_Request request, int* flag, MPI_Status* status) {
   (void)job_.note_caller();
-  Pending& pending = *find(request);
+  PendingMessage& pending = *requests_.find(request);
   Patience patience(job_);
   while (!advance_what_is_open() || !test(pending) || !patience.looks())
     if (!job_.stays()) return MPI_ERR_OTHER;

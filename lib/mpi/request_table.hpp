@@ -4,12 +4,12 @@
 
 #include <mpi.h>
 
-#include <mutex>
 #include <optional>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "mpi/call_lock.hpp"
 #include "tap/repair_guard.hpp"
 
 namespace cairn {
@@ -21,10 +21,10 @@ class RequestTable {
     tap::RepairGuard::Direction direction{};
   };
 
-  explicit RequestTable(bool has_threads) : has_threads_(has_threads) {}
+  explicit RequestTable(bool has_threads) : lock_(has_threads) {}
 
   void add(MPI_Request request, const Entry& entry) {
-    const auto held = lock();
+    const auto held = lock_.hold();
     if (spare_.empty()) {
       entries_[request] = entry;
       return;
@@ -39,7 +39,7 @@ class RequestTable {
 
   // What it was; nothing if it is not there.
   std::optional<Entry> take(MPI_Request request) {
-    const auto held = lock();
+    const auto held = lock_.hold();
     auto node = entries_.extract(request);
     if (!node) return {};
     const Entry entry = node.mapped();
@@ -48,12 +48,12 @@ class RequestTable {
   }
 
   void set_active(MPI_Request request, bool active) {
-    const auto held = lock();
+    const auto held = lock_.hold();
     if (const auto found = entries_.find(request); found != entries_.end()) found->second.active = active;
   }
 
   [[nodiscard]] std::optional<Entry> find(MPI_Request request) const {
-    const auto held = lock();
+    const auto held = lock_.hold();
     const auto found = entries_.find(request);
     return found == entries_.end() ? std::nullopt : std::optional(found->second);
   }
@@ -61,7 +61,7 @@ class RequestTable {
   // Whether `holds` is true for any; asks all.
   template <class Holds>
   [[nodiscard]] bool any(Holds holds) const {
-    const auto held = lock();
+    const auto held = lock_.hold();
     bool found = false;
     for (const auto& [request, entry] : entries_) found = holds(request, entry) || found;
     return found;
@@ -70,12 +70,7 @@ class RequestTable {
  private:
   using Entries = std::unordered_map<MPI_Request, Entry>;
 
-  [[nodiscard]] std::unique_lock<std::mutex> lock() const {
-    return has_threads_ ? std::unique_lock(mutex_) : std::unique_lock<std::mutex>();
-  }
-
-  bool has_threads_;
-  mutable std::mutex mutex_;
+  CallLock lock_;
   Entries entries_;
   std::vector<Entries::node_type> spare_;
 };

@@ -32,11 +32,13 @@
 #include "mpi/carrier_job.hpp"
 #include "mpi/channels.hpp"
 #include "mpi/lifeline.hpp"
+#include "mpi/matched_messages.hpp"
 #include "mpi/message_counts.hpp"
+#include "mpi/message_log.hpp"
 #include "mpi/open_receives.hpp"
-#include "mpi/payload.hpp"
+#include "mpi/receives.hpp"
 #include "mpi/request_book.hpp"
-#include "mpi/stand_in_messages.hpp"
+#include "mpi/sends.hpp"
 #include "replay/deadlock_check.hpp"
 #include "replay/journal.hpp"
 #include "tap/carrier.hpp"
@@ -84,7 +86,7 @@ class MessageCarrier final : public tap::Carrier {
   void passes_restore() { nothing_is_pending("restore()", replay::Journal::Until::end); }
   void passes_safe_point() {
     nothing_is_pending("snapshot()", replay::Journal::Until::next_snapshot);
-    look_at_sends();
+    sends_.look();
     drop_communicators();
   }
   // Whether several threads make calls is known only here, until this is called.
@@ -105,18 +107,6 @@ class MessageCarrier final : public tap::Carrier {
  private:
   // A communicator that is being made, by its call.
   struct Making;
-  // A message that a matched probe has found.
-  struct Matched {
-    Buffer payload;
-    int peer = 0;
-    int tag = 0;
-  };
-  // A message that MPI sends from memory of the carrier: a buffered one, or one that a repair sends again.
-  struct UnderWay {
-    MPI_Request real = MPI_REQUEST_NULL;
-    Buffer payload;
-    bool buffered = false;
-  };
   enum class State { null, pending, done, lost };
 
   class CollectiveMessages;
@@ -131,59 +121,15 @@ class MessageCarrier final : public tap::Carrier {
   int meet_patiently(const Making& making);
   int tell_keepers(Making& making, MPI_Comm graph);
   void drop_communicators();
-  [[nodiscard]] bool is_replayed(const Channel& channel, int peer, int tag, const char* what);
-  // Whether MPI chooses the message of a call before restore(), and that is noted.
-  [[nodiscard]] bool is_choice(int peer, int tag);
-  // In a replacement: the message that the dead rank got.
-  [[nodiscard]] Result<tap::IncomingMessage> message_of_the_dead(const tap::IncomingMessage& message);
-  int receive_any(const tap::IncomingMessage& message, MPI_Status* status);
-  int probe_any(MPI_Comm comm, int peer, int tag, int* flag, MPI_Status* status);
-  // Whether MPI chooses the message of a call after restore(), and that is recorded.
-  [[nodiscard]] bool is_recorded(int peer, int tag);
-  int begin_any(const tap::IncomingMessage& message, PendingMessage& pending);
-  bool advance_open();
-  bool advance_what_is_open();
-  int leave_open_to_mpi(const std::string& what);
-  OpenReceives::Tried try_open(PendingMessage& open);
-  void becomes(PendingMessage& open, int peer, int tag);
-  int probe_recorded(MPI_Comm comm, int peer, int tag, int* flag, MPI_Status* status);
-  int probe_once(const Channel& channel, int peer, int tag, int* found, MPI_Status* status);
-  void record_is_full();
-  void note_choice(std::uint64_t choice, const tap::IncomingMessage& message, const MPI_Status& status);
   void nothing_is_pending(const char* call, replay::Journal::Until until);
-  struct Logged {
-    bool is_logged = false;
-    bool is_over = false;  // it need not be sent
-    int code = MPI_SUCCESS;
-  };
-  Logged log(const tap::OutgoingMessage& message);
-  int begin(const tap::OutgoingMessage& message, MPI_Request* real);
-  int send_patiently(const tap::OutgoingMessage& message);
-  int begin_buffered(const tap::OutgoingMessage& message);
-  void look_at_sends();
-  [[nodiscard]] bool has_buffered();
   using Clock = std::chrono::steady_clock;
-  void end_sends(Clock::time_point until);
   // message_carrier_needs.cpp
-  [[nodiscard]] std::optional<replay::DeadlockCheck::Needs> needs_message(const Channel& channel, int peer, int tag);
   [[nodiscard]] std::optional<replay::DeadlockCheck::Needs> needs_of(tap::Which which,
                                                                      std::span<const MPI_Request> requests);
-  void settle_what_is_over();
-  int receive_by_request(const tap::IncomingMessage& message, MPI_Status* status);
-  int receive_patiently(const tap::IncomingMessage& message, MPI_Status* status);
-  // Takes a message that was shipped to this rank. False: it has to be received.
-  bool take_shipped(const replay::Number& number, const tap::IncomingMessage& message, MPI_Status* status, int* code);
-  void note_received(const replay::Number& number, const tap::IncomingMessage& message, const MPI_Status& status);
 
-  int begin_send(const tap::OutgoingMessage& message, PendingMessage& pending);
-  int begin_receive(const tap::IncomingMessage& message, PendingMessage& pending);
   int start(MPI_Request& request);
   int prepare(std::shared_ptr<const PreparedMessage> prepared, MPI_Comm comm, MPI_Request* request);
   int hand_out(const PendingMessage& pending, MPI_Comm comm, MPI_Request* request);
-  int post(PendingMessage& pending);
-  void settle(PendingMessage& pending, int code, const MPI_Status& status);
-  // Lets MPI go on with it. False: a process has died.
-  bool test(PendingMessage& pending);
   [[nodiscard]] State state_of(MPI_Request request);
   int finish(MPI_Request& request, MPI_Status* status);
   int finish_all(std::span<MPI_Request> requests, MPI_Status* statuses);
@@ -197,13 +143,13 @@ class MessageCarrier final : public tap::Carrier {
   MessageCounts counts_;
   std::set<std::uint64_t> dropped_;           // numbers of communicators that nobody needs
   std::atomic<std::uint64_t> not_noted_ = 0;  // communicators that other threads have made
-  DenseTypes types_;
-  CallLock lock_;  // of dropped_, matched messages, and under_way_
+  MessageLog log_;
   RequestBook requests_;
   OpenReceives open_;
-  std::unordered_map<MPI_Message, Matched> matched_;
-  StandInMessages stand_in_messages_;
-  std::vector<UnderWay> under_way_;
+  Sends sends_;
+  Receives receives_;
+  MatchedMessages matched_;
+  CallLock lock_;  // of dropped_
 };
 
 }  // namespace cairn

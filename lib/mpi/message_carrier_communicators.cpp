@@ -107,7 +107,7 @@ std::optional<int> MessageCarrier::makes_communicator(const tap::NewCommunicator
 int MessageCarrier::begin_making(Making& making) {
   making.is_noted = job_.note_caller();
   if (making.is_noted)
-    if (const int code = leave_open_to_mpi("makes a communicator"); code != MPI_SUCCESS) return code;
+    if (const int code = receives_.leave_open_to_mpi("makes a communicator"); code != MPI_SUCCESS) return code;
   if (!making.is_noted) {
     // Its number is another one than on ranks whose session's thread makes the call, but no message is logged here.
     making.facts.birth = {.parent = making.request.parent, .group = kNotNoted, .place = not_noted_++};
@@ -198,7 +198,7 @@ int MessageCarrier::add_communicator(const Making& making, MPI_Comm made) {
 // MPI completes what is under way on it.
 void MessageCarrier::frees(MPI_Comm comm) {
   if (!carries(comm) || !job_.note_caller()) return;
-  if (open_.has_of(comm)) (void)leave_open_to_mpi("frees a communicator");
+  if (open_.has_of(comm)) (void)receives_.leave_open_to_mpi("frees a communicator");
 }
 
 void MessageCarrier::freed(MPI_Comm comm) {

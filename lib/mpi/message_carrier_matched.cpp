@@ -1,6 +1,4 @@
-// Matched probes. The carrier receives the message at once, into memory of its own, and the application gets it from
-// there: a message that MPI has matched, but not received, would be lost in a failure, and later ones would take its
-// place.
+// Matched probes of a carrier: see MatchedMessages.
 #include <utility>
 
 #include "mpi/message_carrier.hpp"
@@ -20,7 +18,7 @@ int MessageCarrier::match(MPI_Comm comm, int peer, int tag, int* flag, MPI_Messa
   if (flag != nullptr && *flag == 0) return MPI_SUCCESS;
   MPI_Count bytes = 0;
   MPI_Get_elements_x(&found, MPI_BYTE, &bytes);
-  Matched matched{Buffer(static_cast<std::size_t>(bytes)), found.MPI_SOURCE, found.MPI_TAG};
+  MatchedMessages::Matched matched{Buffer(static_cast<std::size_t>(bytes)), found.MPI_SOURCE, found.MPI_TAG};
   const tap::IncomingMessage in{.buffer = matched.payload.data(),
                                 .count = bytes,
                                 .type = MPI_BYTE,
@@ -28,34 +26,18 @@ int MessageCarrier::match(MPI_Comm comm, int peer, int tag, int* flag, MPI_Messa
                                 .tag = matched.tag,
                                 .comm = comm};
   if (const int code = receive(in, MPI_STATUS_IGNORE); code != MPI_SUCCESS) return code;
-  *message = [&] {
-    const auto guard = lock_.hold();
-    const MPI_Message stand_in = stand_in_messages_.take();
-    if (stand_in != MPI_MESSAGE_NULL) matched_.emplace(stand_in, std::move(matched));
-    return stand_in;
-  }();
+  *message = matched_.add(std::move(matched));
   if (*message == MPI_MESSAGE_NULL) return job_.raise(MPI_ERR_NO_MEM, comm);
   if (status != MPI_STATUS_IGNORE) *status = found;
   return MPI_SUCCESS;
 }
 
-bool MessageCarrier::has_matched(MPI_Message message) const {
-  const auto guard = lock_.hold();
-  return matched_.contains(message);
-}
+bool MessageCarrier::has_matched(MPI_Message message) const { return matched_.has(message); }
 
 int MessageCarrier::receive_matched(const tap::IncomingMessage& into, MPI_Message* message, MPI_Status* status,
                                     MPI_Request* request) {
   PendingMessage received;
-  {
-    const auto guard = lock_.hold();
-    const auto found = matched_.find(*message);
-    const Matched matched = std::move(found->second);
-    matched_.erase(found);
-    stand_in_messages_.give_back(std::exchange(*message, MPI_MESSAGE_NULL));
-    received.code = put_payload(matched.payload, matched.peer, matched.tag, into.buffer, into.count, into.type,
-                                MPI_COMM_SELF, &received.status);
-  }
+  received.code = matched_.receive(*message, into, &received.status);
   if (request != nullptr) {
     received.channel = &job_.channels().session();
     received.done = true;

@@ -5,16 +5,9 @@ namespace cairn {
 
 using Needs = replay::DeadlockCheck::Needs;
 
-// Requires: the call waits for one message that no request of the application gets.
-std::optional<Needs> MessageCarrier::needs_message(const Channel& channel, int peer, int tag) {
-  if (job_.has_other_threads()) return {};
-  settle_what_is_over();
-  return Needs{counts_.message(channel, peer, tag)};
-}
-
 std::optional<Needs> MessageCarrier::needs_of(tap::Which which, std::span<const MPI_Request> requests) {
   if (job_.has_other_threads()) return {};
-  settle_what_is_over();
+  receives_.settle_what_is_over();
   const bool waits_for_all = which == tap::Which::one || which == tap::Which::all;
   Needs needs;
   for (const MPI_Request request : requests) {
@@ -30,12 +23,6 @@ std::optional<Needs> MessageCarrier::needs_of(tap::Which which, std::span<const 
   }
   if (needs.empty()) return {};
   return needs;
-}
-
-// The counts are to have what MPI has ended, though the application has not asked for it.
-void MessageCarrier::settle_what_is_over() {
-  for (PendingMessage* const pending : requests_.in_order())
-    if (!pending->done && pending->real != MPI_REQUEST_NULL) (void)test(*pending);
 }
 
 }  // namespace cairn

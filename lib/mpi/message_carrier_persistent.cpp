@@ -35,7 +35,7 @@ int MessageCarrier::start(MPI_Request& request) {
   PendingMessage begun;
   const auto prepared = pending->prepared;
   const int code =
-      prepared->sends() ? begin_send(prepared->outgoing(), begun) : begin_receive(prepared->incoming(), begun);
+      prepared->sends() ? sends_.begin(prepared->outgoing(), begun) : receives_.begin(prepared->incoming(), begun);
   if (code != MPI_SUCCESS) return code;
   requests_.start(*pending, std::move(begun));
   if (pending->is_open) open_.add(*pending);

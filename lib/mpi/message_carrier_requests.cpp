@@ -25,105 +25,20 @@ int MessageCarrier::hand_out(const PendingMessage& pending, MPI_Comm comm, MPI_R
 
 int MessageCarrier::begin_send(const tap::OutgoingMessage& m, MPI_Request* request) {
   PendingMessage pending;
-  const int code = begin_send(m, pending);
+  const int code = sends_.begin(m, pending);
   return code == MPI_SUCCESS ? hand_out(pending, m.comm, request) : code;
 }
 
 int MessageCarrier::begin_receive(const tap::IncomingMessage& m, MPI_Request* request) {
   PendingMessage pending;
   tap::IncomingMessage kept = m;
-  if (types_.dense_bytes(m.type) == 0) {
+  // Only one thread may ask the log.
+  if (!job_.is_session_thread() || !log_.is_dense(m.type)) {
     pending.type = std::make_shared<const KeptType>(m.type);
     kept.type = pending.type->get();
   }
-  const int code = begin_receive(kept, pending);
+  const int code = receives_.begin(kept, pending);
   return code == MPI_SUCCESS ? hand_out(pending, m.comm, request) : code;
-}
-
-int MessageCarrier::begin_send(const tap::OutgoingMessage& m, PendingMessage& pending) {
-  pending.channel = &job_.channel_of(m.comm);
-  pending.sends = true;
-  pending.done = true;
-  fill_status(&pending.status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0);
-  const Logged logged = m.peer == MPI_PROC_NULL ? Logged{.is_over = true} : log(m);
-  if (logged.is_over || logged.code != MPI_SUCCESS) return logged.code;
-  const int code = FailureHandler::quietly([&] { return m.buffered ? begin_buffered(m) : begin(m, &pending.real); });
-  const auto result = job_.after(code, m.comm);
-  if (result && *result != MPI_SUCCESS) return *result;
-  if (!result && !logged.is_logged) return MPI_ERR_OTHER;
-  // After a repair the message is over.
-  pending.done = m.buffered || !result;
-  pending.is_logged = logged.is_logged;
-  if (!pending.done) pending.need = counts_.receiver(*pending.channel, m.peer, m.tag);
-  return MPI_SUCCESS;
-}
-
-int MessageCarrier::begin_receive(const tap::IncomingMessage& m, PendingMessage& pending) {
-  pending.channel = &job_.channel_of(m.comm);
-  pending.in = m;
-  if (is_choice(m.peer, m.tag)) {
-    if (job_.setting().replaces) {
-      const auto named = message_of_the_dead(m);
-      if (named) return begin_receive(*named, pending);
-      return job_.rolls_back(named.error());
-    }
-    pending.choice = job_.journal().prologue().chooses();
-  } else if (is_recorded(m.peer, m.tag)) {
-    return begin_any(m, pending);
-  } else if (m.peer == MPI_PROC_NULL) {
-    pending.done = true;
-    fill_status(&pending.status, MPI_PROC_NULL, MPI_ANY_TAG, 0);
-  } else if (is_replayed(*pending.channel, m.peer, m.tag, "receives a message")) {
-    pending.is_logged = true;
-    pending.is_open = open_.is_behind(*pending.channel, m.peer, m.tag);
-    if (pending.is_open) return MPI_SUCCESS;
-    pending.number = job_.journal().awaits(pending.channel->stream(m.peer, m.tag));
-    pending.done = take_shipped(pending.number, m, &pending.status, &pending.code);
-  }
-  while (!pending.done) {
-    const auto result = job_.after(post(pending), m.comm);
-    if (result) return *result;
-  }
-  return MPI_SUCCESS;
-}
-
-int MessageCarrier::post(PendingMessage& pending) {
-  const FailureHandler::Quiet quiet;
-  const auto& in = pending.in;
-  const WholeCount all(in.count, in.type);
-  const Channel::Way way = pending.channel->way(in.tag);
-  const int code = MPI_Irecv(in.buffer, all.count(), all.type(), in.peer, way.tag, way.comm, &pending.real);
-  if (code == MPI_SUCCESS) counts_.posted(*pending.channel, in.peer, in.tag);
-  return code;
-}
-
-// MPI has ended it with that code.
-void MessageCarrier::settle(PendingMessage& pending, int code, const MPI_Status& status) {
-  pending.real = MPI_REQUEST_NULL;
-  if (code != MPI_SUCCESS && job_.is_of_failure(code)) return;  // it is lost
-  pending.done = true;
-  pending.code = code;
-  pending.status = status;
-  int cancelled = 0;
-  if (code == MPI_SUCCESS) MPI_Test_cancelled(&status, &cancelled);
-  if (!pending.sends && cancelled == 0) counts_.received(*pending.channel, pending.in.peer, pending.in.tag);
-  if (code == MPI_SUCCESS && cancelled == 0 && pending.is_logged && !pending.sends && !job_.has_other_threads())
-    note_received(pending.number, pending.in, status);
-  if (code == MPI_SUCCESS && cancelled == 0 && pending.choice) note_choice(*pending.choice, pending.in, status);
-}
-
-bool MessageCarrier::test(PendingMessage& pending) {
-  if (pending.is_open && !advance_open()) return false;
-  if (pending.is_open) return true;
-  if (pending.done) return true;
-  if (pending.real == MPI_REQUEST_NULL) return false;
-  const FailureHandler::Quiet quiet;
-  int over = 0;
-  MPI_Status status{};
-  const int code = MPI_Test(&pending.real, &over, &status);
-  if (code == MPI_SUCCESS && over == 0) return true;
-  settle(pending, code, status);
-  return pending.done;
 }
 
 bool MessageCarrier::has_any(std::span<const MPI_Request> requests) const { return requests_.has_any(requests); }
@@ -133,7 +48,7 @@ MessageCarrier::State MessageCarrier::state_of(MPI_Request request) {
   if (request == MPI_REQUEST_NULL) return State::null;
   if (PendingMessage* const pending = requests_.find(request)) {
     if (!pending->is_active) return State::null;
-    if (!test(*pending)) return State::lost;
+    if (!receives_.test(*pending)) return State::lost;
     return pending->done ? State::done : State::pending;
   }
   int over = 0;
@@ -219,7 +134,7 @@ int MessageCarrier::complete(Which which, std::span<MPI_Request> requests, const
   Patience patience(job_, [&] { return needs_of(which, requests); });
   std::vector<State> states(requests.size());
   while (true) {
-    const bool goes_on = advance_what_is_open();
+    const bool goes_on = receives_.advance_open();
     std::ranges::transform(requests, states.begin(), [&](MPI_Request request) { return state_of(request); });
     if (!goes_on || std::ranges::find(states, State::lost) != states.end() || !patience.looks()) {
       if (!job_.stays()) return MPI_ERR_OTHER;
@@ -256,7 +171,7 @@ bool MessageCarrier::block_in_mpi(Which which, std::span<const MPI_Request> requ
   }
   while (true)
     for (PendingMessage* const pending : waiting)
-      if (!test(*pending) || pending->done) return true;
+      if (!receives_.test(*pending) || pending->done) return true;
 }
 
 // One request at a time: where one of several fails, MPI frees others that are under way (see RepairCalls). False: it
@@ -265,7 +180,7 @@ bool MessageCarrier::wait_for(PendingMessage& pending) {
   MPI_Status status{};
   const int code = MPI_Wait(&pending.real, &status);
   if (pending.real == MPI_REQUEST_NULL || code == MPI_SUCCESS)
-    settle(pending, code, status);
+    receives_.settle(pending, code, status);
   else
     job_.lifeline().cut();
   return code == MPI_SUCCESS;
@@ -299,7 +214,7 @@ int MessageCarrier::look_at(MPI_Request request, int* flag, MPI_Status* status) 
   (void)job_.note_caller();
   PendingMessage& pending = *requests_.find(request);
   Patience patience(job_);
-  while (!advance_what_is_open() || !test(pending) || !patience.looks())
+  while (!receives_.advance_open() || !receives_.test(pending) || !patience.looks())
     if (!job_.stays()) return MPI_ERR_OTHER;
   *flag = pending.done ? 1 : 0;
   if (pending.done && status != MPI_STATUS_IGNORE) *status = pending.status;

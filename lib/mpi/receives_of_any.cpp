@@ -8,19 +8,19 @@
 #include <fmt/format.h>
 
 #include "mpi/failure_handler.hpp"
-#include "mpi/message_carrier.hpp"
 #include "mpi/patience.hpp"
 #include "mpi/payload.hpp"
+#include "mpi/receives.hpp"
 #include "mpi/ulfm.hpp"
 
 namespace cairn {
 
-bool MessageCarrier::is_recorded(int peer, int tag) {
+bool Receives::is_recorded(int peer, int tag) {
   return peer != MPI_PROC_NULL && !OpenReceives::names_all(peer, tag) && job_.journal().is_started() &&
          job_.journal().choices().is_recorded() && job_.note_caller();
 }
 
-int MessageCarrier::begin_any(const tap::IncomingMessage& m, PendingMessage& pending) {
+int Receives::begin_any(const tap::IncomingMessage& m, PendingMessage& pending) {
   replay::Journal& journal = job_.journal();
   const auto next =
       journal.choices().receives(journal.epoch(), pending.channel->pattern(m.peer, m.tag), journal.catches_up());
@@ -29,7 +29,7 @@ int MessageCarrier::begin_any(const tap::IncomingMessage& m, PendingMessage& pen
     tap::IncomingMessage named = m;
     named.peer = pending.channel->rank_of(next->got->peer);
     named.tag = next->got->tag;
-    return begin_receive(named, pending);
+    return begin(named, pending);
   }
   if (!next->place) record_is_full();
   pending.is_open = true;
@@ -38,22 +38,17 @@ int MessageCarrier::begin_any(const tap::IncomingMessage& m, PendingMessage& pen
   return MPI_SUCCESS;
 }
 
-void MessageCarrier::record_is_full() {
+void Receives::record_is_full() {
   job_.obstructs(job_.my_name() + " receives too many messages from any rank or with any tag",
                  replay::Journal::Until::next_snapshot);
 }
 
-// False: a process has died.
-bool MessageCarrier::advance_open() {
+bool Receives::advance_open() {
+  if (open_.empty() || !job_.is_session_thread()) return true;
   return open_.advance([this](PendingMessage& open) { return try_open(open); });
 }
 
-// MPI makes progress with all messages in each call, so open receives do, too. False: a process has died.
-bool MessageCarrier::advance_what_is_open() { return open_.empty() || !job_.is_session_thread() || advance_open(); }
-
-// This rank is about to do what has MPI wait, which knows nothing of open receives: from now on they are MPI's. It
-// then chooses the messages, and nobody records that.
-int MessageCarrier::leave_open_to_mpi(const std::string& what) {
+int Receives::leave_open_to_mpi(const std::string& what) {
   if (open_.empty()) return MPI_SUCCESS;
   const std::string why = fmt::format("{} {} while it receives from any rank or with any tag", job_.my_name(), what);
   // Its messages were shipped, so they do not come.
@@ -69,7 +64,7 @@ int MessageCarrier::leave_open_to_mpi(const std::string& what) {
 }
 
 // It gets the next message of that sender with that tag.
-void MessageCarrier::becomes(PendingMessage& open, int peer, int tag) {
+void Receives::becomes(PendingMessage& open, int peer, int tag) {
   open.is_open = false;
   const replay::Pattern asked = open.channel->pattern(open.in.peer, open.in.tag);
   open.in.peer = peer;
@@ -79,7 +74,7 @@ void MessageCarrier::becomes(PendingMessage& open, int peer, int tag) {
   open.number = job_.journal().awaits(from);
 }
 
-OpenReceives::Tried MessageCarrier::try_open(PendingMessage& open) {
+OpenReceives::Tried Receives::try_open(PendingMessage& open) {
   using Tried = OpenReceives::Tried;
   const FailureHandler::Quiet quiet;
   const Channel& channel = *open.channel;
@@ -87,7 +82,10 @@ OpenReceives::Tried MessageCarrier::try_open(PendingMessage& open) {
   if (shipped || OpenReceives::names_all(open.in.peer, open.in.tag)) {
     becomes(open, shipped ? channel.rank_of(shipped->lane.peer) : open.in.peer,
             shipped ? shipped->lane.tag : open.in.tag);
-    open.done = take_shipped(open.number, open.in, &open.status, &open.code);
+    if (const auto code = log_.take_shipped(open.number, open.in, &open.status)) {
+      open.done = true;
+      open.code = *code;
+    }
     return open.done || post(open) == MPI_SUCCESS ? Tried::goes_on : Tried::process_has_died;
   }
   int found = 0;
@@ -101,7 +99,7 @@ OpenReceives::Tried MessageCarrier::try_open(PendingMessage& open) {
   return post(open) == MPI_SUCCESS ? Tried::goes_on : Tried::process_has_died;
 }
 
-int MessageCarrier::probe_recorded(MPI_Comm comm, int peer, int tag, int* flag, MPI_Status* status) {
+int Receives::probe_recorded(MPI_Comm comm, int peer, int tag, int* flag, MPI_Status* status) {
   replay::Journal& journal = job_.journal();
   const Channel& channel = job_.channel_of(comm);
   const replay::Pattern asked = channel.pattern(peer, tag);
@@ -137,10 +135,10 @@ int MessageCarrier::probe_recorded(MPI_Comm comm, int peer, int tag, int* flag, 
 }
 
 // Among those that no open receive gets.
-int MessageCarrier::probe_once(const Channel& channel, int peer, int tag, int* found, MPI_Status* status) {
+int Receives::probe_once(const Channel& channel, int peer, int tag, int* found, MPI_Status* status) {
   const FailureHandler::Quiet quiet;
   while (true) {
-    if (!open_.empty() && !advance_open()) return MPI_ERR_OTHER;
+    if (!advance_open()) return MPI_ERR_OTHER;
     if (const auto shipped = job_.journal().any_shipped(channel.pattern(peer, tag))) {
       const auto bytes = job_.journal().next_shipped(replay::stream_of(shipped->lane));
       fill_status(status, channel.rank_of(shipped->lane.peer), shipped->lane.tag,

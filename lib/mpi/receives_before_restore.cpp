@@ -1,18 +1,18 @@
 // Receives and probes before restore() that name no sender, or no tag. What MPI chooses is noted, so that a replacement
 // gets the same messages.
 #include "mpi/failure_handler.hpp"
-#include "mpi/message_carrier.hpp"
 #include "mpi/patience.hpp"
+#include "mpi/receives.hpp"
 #include "mpi/whole_count.hpp"
 
 namespace cairn {
 
-bool MessageCarrier::is_choice(int peer, int tag) {
+bool Receives::is_choice(int peer, int tag) {
   return peer != MPI_PROC_NULL && (peer == MPI_ANY_SOURCE || tag == MPI_ANY_TAG) && !job_.journal().is_started() &&
          job_.note_caller();
 }
 
-Result<tap::IncomingMessage> MessageCarrier::message_of_the_dead(const tap::IncomingMessage& m) {
+Result<tap::IncomingMessage> Receives::message_of_the_dead(const tap::IncomingMessage& m) {
   const Channel& channel = job_.channel_of(m.comm);
   const auto choice = job_.journal().prologue().next_choice(channel.pattern(m.peer, m.tag), false);
   if (!choice) return fail(choice.error());
@@ -22,18 +22,18 @@ Result<tap::IncomingMessage> MessageCarrier::message_of_the_dead(const tap::Inco
   return named;
 }
 
-void MessageCarrier::note_choice(std::uint64_t choice, const tap::IncomingMessage& m, const MPI_Status& status) {
+void Receives::note_choice(std::uint64_t choice, const tap::IncomingMessage& m, const MPI_Status& status) {
   tap::IncomingMessage named = m;
   named.peer = status.MPI_SOURCE;
   named.tag = status.MPI_TAG;
   const Channel& channel = job_.channel_of(m.comm);
   job_.journal().prologue().chose(choice,
                                   {channel.member(named.peer), named.tag, false, channel.pattern(m.peer, m.tag)});
-  note_received(job_.journal().awaits(channel.stream(named.peer, named.tag)), named, status);
+  log_.note_received(job_.journal().awaits(channel.stream(named.peer, named.tag)), named, status);
 }
 
 // If a process dies, all ranks roll back: none has left restore().
-int MessageCarrier::receive_any(const tap::IncomingMessage& m, MPI_Status* status) {
+int Receives::receive_any(const tap::IncomingMessage& m, MPI_Status* status) {
   if (job_.setting().replaces) {
     const auto named = message_of_the_dead(m);
     return named ? receive(*named, status) : job_.rolls_back(named.error());
@@ -50,7 +50,7 @@ int MessageCarrier::receive_any(const tap::IncomingMessage& m, MPI_Status* statu
   return code;
 }
 
-int MessageCarrier::probe_any(MPI_Comm comm, int peer, int tag, int* flag, MPI_Status* status) {
+int Receives::probe_any(MPI_Comm comm, int peer, int tag, int* flag, MPI_Status* status) {
   const Channel& channel = job_.channel_of(comm);
   if (job_.setting().replaces) {
     const auto known = job_.journal().prologue().next_choice(channel.pattern(peer, tag), true);

@@ -55,7 +55,7 @@ MessageCarrier::MessageCarrier(Setting setting, std::shared_ptr<Lifeline> lifeli
       sends_(job_, log_, open_),
       receives_(job_, log_, requests_, open_),
       matched_(job_.setting().has_threads),
-      lock_(job_.setting().has_threads) {
+      communicators_(job_) {
   job_.hold_receives({.advance = [this] { return receives_.advance_open(); },
                       .leave_to_mpi = [this](const std::string& what) { return receives_.leave_open_to_mpi(what); }});
 }
@@ -73,8 +73,6 @@ void MessageCarrier::sets_handler(MPI_Comm comm, MPI_Errhandler handler) {
   if (channel != nullptr && channel->twin != comm && channel->twin != MPI_COMM_NULL)
     MPI_Comm_set_errhandler(channel->twin, handler);
 }
-
-int MessageCarrier::send(const OutgoingMessage& m) { return sends_.send(m); }
 
 int MessageCarrier::receive(const IncomingMessage& m, MPI_Status* status) {
   if (!receives_.needs_request(m)) return receives_.receive(m, status);
@@ -97,11 +95,11 @@ int MessageCarrier::exchange(const OutgoingMessage& out, const IncomingMessage& 
   return received == MPI_SUCCESS ? over : received;
 }
 
-int MessageCarrier::probe(MPI_Comm comm, int peer, int tag, int* flag, MPI_Status* status) {
-  return receives_.probe(comm, peer, tag, flag, status);
+// MPI completes what is under way on it.
+void MessageCarrier::frees(MPI_Comm comm) {
+  if (!carries(comm) || !job_.note_caller()) return;
+  if (open_.has_of(comm)) (void)receives_.leave_open_to_mpi("frees a communicator");
 }
-
-int MessageCarrier::finish_buffered() { return sends_.finish_buffered(); }
 
 int MessageCarrier::makes_other(const char* call, MPI_Comm comm) {
   if (!reaches_other_processes(call) &&

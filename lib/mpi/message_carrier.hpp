@@ -11,29 +11,17 @@
 
 #include <mpi.h>
 
-#include <atomic>
 #include <chrono>
-#include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
-#include <set>
 #include <span>
-#include <string>
-#include <thread>
-#include <unordered_map>
 #include <vector>
 
-#include "base/log.hpp"
-#include "comm/comm.hpp"
-#include "mpi/call_lock.hpp"
 #include "mpi/carrier_job.hpp"
-#include "mpi/channels.hpp"
+#include "mpi/communicator_maker.hpp"
 #include "mpi/lifeline.hpp"
 #include "mpi/matched_messages.hpp"
-#include "mpi/message_counts.hpp"
 #include "mpi/message_log.hpp"
 #include "mpi/open_receives.hpp"
 #include "mpi/receives.hpp"
@@ -55,7 +43,7 @@ class MessageCarrier final : public tap::Carrier {
 
   [[nodiscard]] bool carries(MPI_Comm comm) const override { return job_.find(comm) != nullptr; }
   [[nodiscard]] MPI_Comm stand_in(MPI_Comm comm) const override { return job_.channel_of(comm).twin; }
-  int send(const tap::OutgoingMessage& message) override;
+  int send(const tap::OutgoingMessage& message) override { return sends_.send(message); }
   int receive(const tap::IncomingMessage& message, MPI_Status* status) override;
   int exchange(const tap::OutgoingMessage& out, const tap::IncomingMessage& in, MPI_Status* status) override;
   int begin_send(const tap::OutgoingMessage& message, MPI_Request* request) override;
@@ -63,23 +51,29 @@ class MessageCarrier final : public tap::Carrier {
   int prepare_send(const tap::OutgoingMessage& message, MPI_Request* request) override;
   int prepare_receive(const tap::IncomingMessage& message, MPI_Request* request) override;
   int start(std::span<MPI_Request> requests) override;
-  int finish_buffered() override;
-  int probe(MPI_Comm comm, int peer, int tag, int* flag, MPI_Status* status) override;
+  int finish_buffered() override { return sends_.finish_buffered(); }
+  int probe(MPI_Comm comm, int peer, int tag, int* flag, MPI_Status* status) override {
+    return receives_.probe(comm, peer, tag, flag, status);
+  }
   int match(MPI_Comm comm, int peer, int tag, int* flag, MPI_Message* message, MPI_Status* status) override;
-  [[nodiscard]] bool has_matched(MPI_Message message) const override;
+  [[nodiscard]] bool has_matched(MPI_Message message) const override { return matched_.has(message); }
   int receive_matched(const tap::IncomingMessage& into, MPI_Message* message, MPI_Status* status,
                       MPI_Request* request) override;
   int collective(const tap::collectives::Any& call) override;
-  [[nodiscard]] bool has_any(std::span<const MPI_Request> requests) const override;
+  [[nodiscard]] bool has_any(std::span<const MPI_Request> requests) const override {
+    return requests_.has_any(requests);
+  }
   int complete(tap::Which which, std::span<MPI_Request> requests, const tap::Completed& completed) override;
   int free(MPI_Request* request) override;
   int look_at(MPI_Request request, int* flag, MPI_Status* status) override;
   int cancel(MPI_Request* request) override;
   std::optional<int> makes_communicator(const tap::NewCommunicator& one, MPI_Comm* made,
-                                        const std::function<int(MPI_Comm, MPI_Group)>& make) override;
+                                        const std::function<int(MPI_Comm, MPI_Group)>& make) override {
+    return communicators_.make(one, made, make);
+  }
   void frees(MPI_Comm comm) override;
   void sets_handler(MPI_Comm comm, MPI_Errhandler handler) override;
-  void freed(MPI_Comm comm) override;
+  void freed(MPI_Comm comm) override { communicators_.freed(comm); }
   int makes_other(const char* call, MPI_Comm comm) override;
 
   // The rank has restored, or a snapshot() call begins: no message should be under way.
@@ -87,7 +81,7 @@ class MessageCarrier final : public tap::Carrier {
   void passes_safe_point() {
     nothing_is_pending("snapshot()", replay::Journal::Until::next_snapshot);
     sends_.look();
-    drop_communicators();
+    communicators_.drop(requests_);
   }
   // Whether several threads make calls is known only here, until this is called.
   void note_threads();
@@ -98,29 +92,15 @@ class MessageCarrier final : public tap::Carrier {
   void drain() {
     if (job_.is_session_thread()) (void)harvest();
   }
-  // After a repair, before a replacement begins: makes again what the application has made of its communicator. `twin`:
-  // of that one; `ranks`: the same ranks. Collective.
-  [[nodiscard]] Status makes_communicators_again(Comm& ranks, MPI_Comm twin);
+  // Makes the application's communicators again after a repair.
+  [[nodiscard]] CommunicatorMaker& communicators() { return communicators_; }
   // After a repair: goes on there, and sends these messages again. Local.
   void goes_on(MPI_Comm twin, MPI_Comm own, std::shared_ptr<Lifeline> lifeline, std::vector<replay::Repeated> again);
 
  private:
-  // A communicator that is being made, by its call.
-  struct Making;
   enum class State { null, pending, done, lost };
 
   class CollectiveMessages;
-  class PatientMessages;
-  [[nodiscard]] std::optional<Making> making_of(const tap::NewCommunicator& one);
-  int begin_making(Making& making);
-  std::optional<int> get_known(const Making& making, MPI_Comm* made);
-  using Make = std::function<int(MPI_Comm, MPI_Group)>;
-  int make_communicator(Making& making, MPI_Comm* made, const Make& make);
-  int make_of_twin(const Making& making, const Make& make);
-  int add_communicator(const Making& making, MPI_Comm made);
-  int meet_patiently(const Making& making);
-  int tell_keepers(Making& making, MPI_Comm graph);
-  void drop_communicators();
   void nothing_is_pending(const char* call, replay::Journal::Until until);
   using Clock = std::chrono::steady_clock;
   // message_carrier_needs.cpp
@@ -141,15 +121,13 @@ class MessageCarrier final : public tap::Carrier {
 
   CarrierJob job_;
   MessageCounts counts_;
-  std::set<std::uint64_t> dropped_;           // numbers of communicators that nobody needs
-  std::atomic<std::uint64_t> not_noted_ = 0;  // communicators that other threads have made
   MessageLog log_;
   RequestBook requests_;
   OpenReceives open_;
   Sends sends_;
   Receives receives_;
   MatchedMessages matched_;
-  CallLock lock_;  // of dropped_
+  CommunicatorMaker communicators_;
 };
 
 }  // namespace cairn

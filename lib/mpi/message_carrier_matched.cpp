@@ -32,8 +32,6 @@ int MessageCarrier::match(MPI_Comm comm, int peer, int tag, int* flag, MPI_Messa
   return MPI_SUCCESS;
 }
 
-bool MessageCarrier::has_matched(MPI_Message message) const { return matched_.has(message); }
-
 int MessageCarrier::receive_matched(const tap::IncomingMessage& into, MPI_Message* message, MPI_Status* status,
                                     MPI_Request* request) {
   PendingMessage received;

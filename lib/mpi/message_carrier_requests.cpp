@@ -41,8 +41,6 @@ int MessageCarrier::begin_receive(const tap::IncomingMessage& m, MPI_Request* re
   return code == MPI_SUCCESS ? hand_out(pending, m.comm, request) : code;
 }
 
-bool MessageCarrier::has_any(std::span<const MPI_Request> requests) const { return requests_.has_any(requests); }
-
 // Of MPI's own requests, too.
 MessageCarrier::State MessageCarrier::state_of(MPI_Request request) {
   if (request == MPI_REQUEST_NULL) return State::null;

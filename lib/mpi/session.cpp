@@ -145,7 +145,7 @@ void end_job_unfinished(SessionImpl& session, const Launcher& launcher) {
 // A replacement that cannot take what the dead rank exchanged before restore() must not run: all ranks roll back.
 void take_prologue(SessionImpl& session, MessageCarrier& carrier, MPI_Comm twin) {
   auto taken = session.settle_prologue();
-  if (taken) taken = carrier.makes_communicators_again(session.ranks(), twin);
+  if (taken) taken = carrier.communicators().make_again(session.ranks(), twin);
   if (taken) return;
   if (taken.error().code == Code::communication) value_or_throw(taken);
   throw Exception(ErrorKind::rollback, taken.error().text());
@@ -376,7 +376,7 @@ Status Session::Mpi::enter_world(const Opening& opening) {
   join(*twin, opening);
   tap::copy_handler(ranks, *twin);
   if (auto shipped = impl->settle_prologue(); !shipped) return shipped;
-  if (auto made = carrier->makes_communicators_again(impl->ranks(), *twin); !made) return made;
+  if (auto made = carrier->communicators().make_again(impl->ranks(), *twin); !made) return made;
   auto again = impl->restore_lost();
   if (!again) return fail(again.error());
   carrier->goes_on(*twin, own(), lifeline, std::move(*again));

@@ -239,7 +239,7 @@ TEST_F(ReplacedMember, gets_the_same_communicators_without_the_others) {
                               .log = Log::silent()},
                              std::make_shared<Lifeline>(MPI_COMM_NULL, MPI_COMM_NULL));
   MessageCarrier& mine = replaces ? replacement : *carrier_;
-  ASSERT_TRUE(mine.makes_communicators_again(*ranks, twin));
+  ASSERT_TRUE(mine.communicators().make_again(*ranks, twin));
   if (replaces) {
     const std::vector<MPI_Comm> before = all();
     carrying_.emplace(replacement);

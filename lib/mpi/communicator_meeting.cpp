@@ -4,7 +4,9 @@
 #include <vector>
 
 #include "mpi/collectives/collectives.hpp"
-#include "mpi/made_communicator.hpp"
+#include "mpi/communicator_maker.hpp"
+#include "mpi/message_counts.hpp"
+#include "mpi/patience.hpp"
 #include "mpi/place_in.hpp"
 #include "mpi/shape.hpp"
 #include "tap/hear.hpp"
@@ -22,14 +24,12 @@ int code_of(Exchange exchange) {
   }
 }
 
-}  // namespace
-
 // Messages of Cairn's own, which are not logged. A wait for one ends when a process has died.
-class MessageCarrier::PatientMessages final : public collectives::Messages {
+class PatientMessages final : public collectives::Messages {
  public:
-  // Among the callers, this rank one of them.
-  PatientMessages(MessageCarrier& of, const Making& making)
-      : of_(of), channel_(making.parent), comm_(making.parent.own), ranks_(making.callers) {}
+  // Among the callers, ranks of the parent, this rank one of them.
+  PatientMessages(CarrierJob& job, const Channel& parent, std::span<const int> callers)
+      : job_(job), channel_(parent), comm_(parent.own), ranks_(callers) {}
 
   [[nodiscard]] int rank() const override {
     return static_cast<int>(std::ranges::find(ranks_, rank_in(comm_)) - ranks_.begin());
@@ -60,8 +60,7 @@ class MessageCarrier::PatientMessages final : public collectives::Messages {
     for (std::size_t i = 0; i < requests.size(); ++i) {
       const bool receives = i < received.size();
       const int peer = receives ? received[i].from : sent[i - received.size()].to;
-      const int over =
-          wait_patiently(of_.job_, requests[i], MPI_STATUS_IGNORE, [&] { return needs_of(peer, receives); });
+      const int over = wait_patiently(job_, requests[i], MPI_STATUS_IGNORE, [&] { return needs_of(peer, receives); });
       if (over != MPI_SUCCESS)
         code = over;
       else if (receives && is_counted(peer))
@@ -76,11 +75,13 @@ class MessageCarrier::PatientMessages final : public collectives::Messages {
     return caller == MPI_PROC_NULL ? MPI_PROC_NULL : ranks_[static_cast<std::size_t>(caller)];
   }
   // The tags of the application's messages are not negative.
-  [[nodiscard]] bool is_counted(int caller) const { return caller != MPI_PROC_NULL && of_.counts_.counts(0, 0); }
+  [[nodiscard]] bool is_counted(int caller) const {
+    return caller != MPI_PROC_NULL && MessageCounts(job_).counts(0, 0);
+  }
   [[nodiscard]] replay::Stream stream(int caller) const {
     return {channel_.member(rank_of(caller)), -kTag, channel_.facts.number};
   }
-  [[nodiscard]] replay::Traffic& traffic() const { return of_.job_.traffic(); }
+  [[nodiscard]] replay::Traffic& traffic() const { return job_.traffic(); }
   [[nodiscard]] std::optional<replay::DeadlockCheck::Needs> needs_of(int caller, bool receives) const {
     if (!is_counted(caller)) return {};
     const replay::Stream with = stream(caller);
@@ -88,17 +89,19 @@ class MessageCarrier::PatientMessages final : public collectives::Messages {
     return replay::DeadlockCheck::Needs{receives ? traffic().message(pattern) : traffic().receiver(with)};
   }
 
-  MessageCarrier& of_;
+  CarrierJob& job_;
   const Channel& channel_;
   MPI_Comm comm_;
   std::span<const int> ranks_;
 };
 
+}  // namespace
+
 // Before MPI makes it, which cannot be interrupted: a replacement may come to its call late, or, if it exchanges other
 // messages than the dead rank, never.
-int MessageCarrier::meet_patiently(const Making& making) {
+int CommunicatorMaker::meet_patiently(const Making& making) {
   const tap::Unheard unheard;
-  PatientMessages messages(*this, making);
+  PatientMessages messages(job_, making.parent, making.callers);
   return code_of([&] {
     collectives::make(tap::collectives::Barrier{making.parent.own}, messages);
     return MPI_SUCCESS;
@@ -106,9 +109,9 @@ int MessageCarrier::meet_patiently(const Making& making) {
 }
 
 // The keepers of a rank's neighbours are to have them as MPI tells them.
-int MessageCarrier::tell_keepers(Making& making, MPI_Comm graph) {
+int CommunicatorMaker::tell_keepers(Making& making, MPI_Comm graph) {
   const tap::Unheard unheard;
-  PatientMessages messages(*this, making);
+  PatientMessages messages(job_, making.parent, making.callers);
   const int size = messages.size();
   const int me = messages.rank();
   replay::Neighbourhood& mine = making.facts.graph[me] = neighbourhood_in(graph);

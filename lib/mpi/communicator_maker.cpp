@@ -1,5 +1,5 @@
-// Communicators that the application makes of session.comm(). A rank that others have left behind, such as a
-// replacement, gets those of which it is a member: the repair has made them again.
+#include "mpi/communicator_maker.hpp"
+
 #include <algorithm>
 #include <numeric>
 #include <span>
@@ -10,8 +10,6 @@
 
 #include "base/mix.hpp"
 #include "mpi/failure_handler.hpp"
-#include "mpi/made_communicator.hpp"
-#include "mpi/message_carrier.hpp"
 #include "mpi/place_in.hpp"
 #include "tap/hear.hpp"
 
@@ -73,7 +71,7 @@ std::uint64_t number_of(std::string_view call) {
 }  // namespace
 
 // Nothing: MPI is to find an error in it.
-std::optional<MessageCarrier::Making> MessageCarrier::making_of(const tap::NewCommunicator& one) {
+std::optional<CommunicatorMaker::Making> CommunicatorMaker::making_of(const tap::NewCommunicator& one) {
   const Channel& parent = job_.channel_of(one.parent);
   Making making{.call = one, .parent = parent, .callers = all_ranks(parent)};
   if (one.is_of_group) making.callers = job_.channels().ranks_of(one.group, parent);
@@ -87,8 +85,7 @@ std::optional<MessageCarrier::Making> MessageCarrier::making_of(const tap::NewCo
   return making;
 }
 
-std::optional<int> MessageCarrier::makes_communicator(const tap::NewCommunicator& one, MPI_Comm* made,
-                                                      const std::function<int(MPI_Comm, MPI_Group)>& make) {
+std::optional<int> CommunicatorMaker::make(const tap::NewCommunicator& one, MPI_Comm* made, const Make& make) {
   if (!can_be_made_again(one.call)) return {};
   if (one.is_of_group && !one.is_in) {
     *made = MPI_COMM_NULL;
@@ -96,18 +93,18 @@ std::optional<int> MessageCarrier::makes_communicator(const tap::NewCommunicator
   }
   auto making = making_of(one);
   if (!making) return {};
-  if (const int code = begin_making(*making); code != MPI_SUCCESS) return code;
+  if (const int code = begin(*making); code != MPI_SUCCESS) return code;
   while (true) {
     if (const auto code = get_known(*making, made)) return code;
-    const int code = FailureHandler::quietly([&] { return make_communicator(*making, made, make); });
+    const int code = FailureHandler::quietly([&] { return make_with_all(*making, made, make); });
     if (const auto result = job_.after(code, making->parent.handle)) return result;
   }
 }
 
-int MessageCarrier::begin_making(Making& making) {
+int CommunicatorMaker::begin(Making& making) {
   making.is_noted = job_.note_caller();
   if (making.is_noted)
-    if (const int code = receives_.leave_open_to_mpi("makes a communicator"); code != MPI_SUCCESS) return code;
+    if (const int code = job_.held_receives().leave_to_mpi("makes a communicator"); code != MPI_SUCCESS) return code;
   if (!making.is_noted) {
     // Its number is another one than on ranks whose session's thread makes the call, but no message is logged here.
     making.facts.birth = {.parent = making.request.parent, .group = kNotNoted, .place = not_noted_++};
@@ -120,7 +117,7 @@ int MessageCarrier::begin_making(Making& making) {
 }
 
 // Nothing: nobody knows it, and the callers make it.
-std::optional<int> MessageCarrier::get_known(const Making& making, MPI_Comm* made) {
+std::optional<int> CommunicatorMaker::get_known(const Making& making, MPI_Comm* made) {
   if (!making.is_noted) return {};
   ChannelBook& book = job_.journal().channels();
   const replay::Birthplace& birth = making.facts.birth;
@@ -143,7 +140,7 @@ std::optional<int> MessageCarrier::get_known(const Making& making, MPI_Comm* mad
       if (has_shape(making.call.call))
         return job_.rolls_back(fmt::format("{} makes a grid or graph that has no other member", job_.my_name()));
       const int code = MPI_Comm_dup(MPI_COMM_SELF, made);
-      return code == MPI_SUCCESS ? add_communicator(making, *made) : code;
+      return code == MPI_SUCCESS ? add(making, *made) : code;
     }
     case ChannelBook::Known::nothing: break;
   }
@@ -154,7 +151,7 @@ std::optional<int> MessageCarrier::get_known(const Making& making, MPI_Comm* mad
 }
 
 // All callers take part.
-int MessageCarrier::make_communicator(Making& making, MPI_Comm* made, const Make& make) {
+int CommunicatorMaker::make_with_all(Making& making, MPI_Comm* made, const Make& make) {
   const tap::NewCommunicator& call = making.call;
   // Open MPI does not end MPI_Comm_create_group if a member dies before it begins the call.
   if (job_.is_patient() || call.is_of_group)
@@ -162,18 +159,18 @@ int MessageCarrier::make_communicator(Making& making, MPI_Comm* made, const Make
   if (const int code = make_of_twin(making, make); code != MPI_SUCCESS) return code;
   if (call.part)
     if (const int told = tell_keepers(making, *made); told != MPI_SUCCESS) return told;
-  return add_communicator(making, *made);
+  return add(making, *made);
 }
 
 // After a repair, the application's groups may have processes that are not in the twin.
-int MessageCarrier::make_of_twin(const Making& making, const Make& make) {
+int CommunicatorMaker::make_of_twin(const Making& making, const Make& make) {
   const Channel& parent = making.parent;
   if (making.call.group == MPI_GROUP_NULL || parent.twin == parent.handle) return make(parent.twin, MPI_GROUP_NULL);
   return with_group(parent.twin, job_.channels().ranks_of(making.call.group, parent),
                     [&](MPI_Group group) { return make(parent.twin, group); });
 }
 
-int MessageCarrier::add_communicator(const Making& making, MPI_Comm made) {
+int CommunicatorMaker::add(const Making& making, MPI_Comm made) {
   if (made == MPI_COMM_NULL) {
     if (making.is_noted) job_.journal().channels().made({.birth = making.facts.birth});
     return MPI_SUCCESS;
@@ -195,13 +192,7 @@ int MessageCarrier::add_communicator(const Making& making, MPI_Comm made) {
   return MPI_SUCCESS;
 }
 
-// MPI completes what is under way on it.
-void MessageCarrier::frees(MPI_Comm comm) {
-  if (!carries(comm) || !job_.note_caller()) return;
-  if (open_.has_of(comm)) (void)receives_.leave_open_to_mpi("frees a communicator");
-}
-
-void MessageCarrier::freed(MPI_Comm comm) {
+void CommunicatorMaker::freed(MPI_Comm comm) {
   const auto number = [&]() -> std::optional<std::uint64_t> {
     const auto guard = lock_.hold();
     const Channel* const channel = job_.channels().find(comm);
@@ -214,18 +205,18 @@ void MessageCarrier::freed(MPI_Comm comm) {
   if (number && job_.is_session_thread()) job_.journal().frees_channel(*number);
 }
 
-void MessageCarrier::drop_communicators() {
+void CommunicatorMaker::drop(const RequestBook& requests) {
   const auto guard = lock_.hold();
   for (const std::uint64_t number : job_.journal().channels().take_dropped()) dropped_.insert(number);
   // Requests may still be of one.
   std::erase_if(dropped_, [&](std::uint64_t number) {
-    if (requests_.has_of(number)) return false;
+    if (requests.has_of(number)) return false;
     job_.channels().drop(number);
     return true;
   });
 }
 
-Status MessageCarrier::makes_communicators_again(Comm& ranks, MPI_Comm twin) {
+Status CommunicatorMaker::make_again(Comm& ranks, MPI_Comm twin) {
   return job_.channels().remake(ranks, twin, job_.journal().channels(), job_.setting().adopts);
 }
 

@@ -20,6 +20,7 @@
 
 #include "mpi/carrier_job.hpp"
 #include "mpi/communicator_maker.hpp"
+#include "mpi/completion.hpp"
 #include "mpi/lifeline.hpp"
 #include "mpi/matched_messages.hpp"
 #include "mpi/message_log.hpp"
@@ -104,18 +105,15 @@ class MessageCarrier final : public tap::Carrier {
   void nothing_is_pending(const char* call, replay::Journal::Until until);
   using Clock = std::chrono::steady_clock;
   // message_carrier_needs.cpp
-  [[nodiscard]] std::optional<replay::DeadlockCheck::Needs> needs_of(tap::Which which,
+  [[nodiscard]] std::optional<replay::DeadlockCheck::Needs> needs_of(const Completion& call,
                                                                      std::span<const MPI_Request> requests);
-
   int start(MPI_Request& request);
   int prepare(std::shared_ptr<const PreparedMessage> prepared, MPI_Comm comm, MPI_Request* request);
   int hand_out(const PendingMessage& pending, MPI_Comm comm, MPI_Request* request);
   [[nodiscard]] State state_of(MPI_Request request);
-  int finish(MPI_Request& request, MPI_Status* status);
-  int finish_all(std::span<MPI_Request> requests, MPI_Status* statuses);
-  std::optional<int> take_done(tap::Which which, std::span<MPI_Request> requests, const tap::Completed& completed,
-                               std::span<const State> states);
-  bool block_in_mpi(tap::Which which, std::span<const MPI_Request> requests);
+  int finish(MPI_Request& request, MPI_Status& status);
+  int take_done(Completion& completion, std::span<MPI_Request> requests, std::span<const State> states);
+  bool block_in_mpi(const Completion& call, std::span<const MPI_Request> requests);
   bool wait_for(PendingMessage& pending);
   [[nodiscard]] MPI_Comm comm_of_error(std::span<const MPI_Request> requests);
 

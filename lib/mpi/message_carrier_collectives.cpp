@@ -31,7 +31,9 @@ class MessageCarrier::CollectiveMessages final : public collectives::Messages {
         sent, received,
         [&](const auto& one, MPI_Request* begun) { return of_.begin_receive(message(one.into, one.from), begun); },
         [&](const auto& one, MPI_Request* begun) { return of_.begin_send(message(one.what, one.to), begun); });
-    const int over = requests.empty() ? MPI_SUCCESS : of_.complete(tap::Which::all, requests, {});
+    // Of one message the code tells what has failed.
+    const auto which = requests.size() == 1 ? tap::Which::one : tap::Which::all;
+    const int over = requests.empty() ? MPI_SUCCESS : of_.complete(which, requests, {});
     check(code == MPI_SUCCESS ? over : code);
   }
 

@@ -55,65 +55,26 @@ MessageCarrier::State MessageCarrier::state_of(MPI_Request request) {
 }
 
 // Takes a request that is done away from the application; a persistent one stays, and is not active any more.
-int MessageCarrier::finish(MPI_Request& request, MPI_Status* status) {
+int MessageCarrier::finish(MPI_Request& request, MPI_Status& status) {
   PendingMessage* const pending = requests_.find(request);
-  if (pending == nullptr) return MPI_Wait(&request, status);
+  if (pending == nullptr) return MPI_Wait(&request, &status);
   const int code = pending->code;
-  if (status != MPI_STATUS_IGNORE) *status = pending->status;
+  status = pending->status;
   requests_.end(request);
   return code;
 }
 
-int MessageCarrier::finish_all(std::span<MPI_Request> requests, MPI_Status* statuses) {
-  int code = MPI_SUCCESS;
-  for (std::size_t i = 0; i < requests.size(); ++i) {
-    MPI_Status* const status = statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i];
-    if (requests[i] == MPI_REQUEST_NULL) {
-      fill_status(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0);
-      continue;
-    }
-    const int one = finish(requests[i], status);
-    if (status != MPI_STATUS_IGNORE && requests.size() > 1) status->MPI_ERROR = one;
-    if (one != MPI_SUCCESS) code = requests.size() == 1 ? one : MPI_ERR_IN_STATUS;
+// Takes away the requests that are complete, as far as the call does. Returns its code.
+int MessageCarrier::take_done(Completion& completion, std::span<MPI_Request> requests, std::span<const State> states) {
+  const auto is = [&](State state) { return std::ranges::find(states, state) != states.end(); };
+  const bool takes = !completion.is_for_all() || !is(State::pending);
+  for (std::size_t i = 0; takes && i < requests.size() && !completion.is_enough(); ++i) {
+    if (states[i] != State::done && !completion.is_for_all()) continue;
+    MPI_Status status{};
+    const int code = finish(requests[i], status);
+    completion.found(i, code, status);
   }
-  return code;
-}
-
-// The requests that are done, which the call takes away. Nothing: it has to go on.
-std::optional<int> MessageCarrier::take_done(Which which, std::span<MPI_Request> requests, const Completed& completed,
-                                             std::span<const State> states) {
-  const auto is = [&](State state) { return [&, state](std::size_t i) { return states[i] == state; }; };
-  std::vector<std::size_t> all(requests.size());
-  for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
-  const bool none = std::ranges::all_of(all, is(State::null));
-  const auto first = std::ranges::find_if(all, is(State::done));
-  switch (which) {
-    case Which::one:
-    case Which::all:
-      if (std::ranges::any_of(all, is(State::pending))) return {};
-      return finish_all(requests, completed.statuses);
-    case Which::any:
-      if (first == all.end() && !none) return {};
-      *completed.index = none ? MPI_UNDEFINED : static_cast<int>(*first);
-      if (!none) return finish(requests[*first], completed.statuses);
-      fill_status(completed.statuses, MPI_ANY_SOURCE, MPI_ANY_TAG, 0);
-      return MPI_SUCCESS;
-    case Which::some: break;
-  }
-  if (first == all.end() && !none) return {};
-  *completed.done = none ? MPI_UNDEFINED : 0;
-  int code = MPI_SUCCESS;
-  for (const std::size_t i : all) {
-    if (states[i] != State::done) continue;
-    const auto place = static_cast<std::size_t>((*completed.done)++);
-    MPI_Status* const status =
-        completed.statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &completed.statuses[place];
-    completed.indices[place] = static_cast<int>(i);
-    const int one = finish(requests[i], status);
-    if (status != MPI_STATUS_IGNORE) status->MPI_ERROR = one;
-    if (one != MPI_SUCCESS) code = MPI_ERR_IN_STATUS;
-  }
-  return code;
+  return completion.end(is(State::pending) || is(State::done));
 }
 
 // The error handler of that communicator gets the error, as in MPI.
@@ -128,8 +89,8 @@ MPI_Comm MessageCarrier::comm_of_error(std::span<const MPI_Request> requests) {
 
 int MessageCarrier::complete(Which which, std::span<MPI_Request> requests, const Completed& completed) {
   (void)job_.note_caller();
-  const bool tests = completed.flag != nullptr;
-  Patience patience(job_, [&] { return needs_of(which, requests); });
+  Completion completion(which, requests.size(), completed);
+  Patience patience(job_, [&] { return needs_of(completion, requests); });
   std::vector<State> states(requests.size());
   while (true) {
     const bool goes_on = receives_.advance_open();
@@ -138,21 +99,19 @@ int MessageCarrier::complete(Which which, std::span<MPI_Request> requests, const
       if (!job_.stays()) return MPI_ERR_OTHER;
       continue;
     }
-    const MPI_Comm comm = comm_of_error(requests);
-    const auto code = take_done(which, requests, completed, states);
-    if (tests && completed.flag != completed.done) *completed.flag = code ? 1 : 0;
-    if (code) return *code == MPI_SUCCESS ? *code : job_.raise(*code, comm);
-    if (tests) {
-      if (completed.flag == completed.done) *completed.done = 0;
-      if (which == Which::any) *completed.index = MPI_UNDEFINED;
-      return MPI_SUCCESS;
+    const auto complete = static_cast<std::size_t>(std::ranges::count(states, State::done));
+    const auto idle = static_cast<std::size_t>(std::ranges::count(states, State::null));
+    if (completion.tests() || completion.is_over(requests.size() - idle, complete)) {
+      const MPI_Comm comm = comm_of_error(requests);
+      const int code = take_done(completion, requests, states);
+      return code == MPI_SUCCESS ? code : job_.raise(code, comm);
     }
-    if (job_.is_patient() || !block_in_mpi(which, requests)) (void)patience.turn();
+    if (job_.is_patient() || !block_in_mpi(completion, requests)) (void)patience.turn();
   }
 }
 
 // Lets MPI wait, which knows best how. False: it cannot, since some requests are not of a carrier's messages.
-bool MessageCarrier::block_in_mpi(Which which, std::span<const MPI_Request> requests) {
+bool MessageCarrier::block_in_mpi(const Completion& call, std::span<const MPI_Request> requests) {
   if (!open_.empty()) return false;
   std::vector<PendingMessage*> waiting;
   for (const MPI_Request request : requests) {
@@ -161,8 +120,7 @@ bool MessageCarrier::block_in_mpi(Which which, std::span<const MPI_Request> requ
     if (pending != nullptr && !pending->done) waiting.push_back(pending);
   }
   const FailureHandler::Quiet quiet;
-  const bool for_all = which == Which::one || which == Which::all;
-  if (for_all || waiting.size() == 1) {
+  if (call.is_for_all() || waiting.size() == 1) {
     for (PendingMessage* const pending : waiting)
       if (!wait_for(*pending)) break;
     return true;

@@ -68,18 +68,20 @@ bool RepairCalls::is_idle(MPI_Request request) const {
   return known && !known->active;
 }
 
-int RepairCalls::ask(Asks how, MPI_Request& request, bool& done, MPI_Status* status) {
+RepairCalls::Asked RepairCalls::ask(Asks how, MPI_Request& request) {
   const MPI_Request before = request;
   auto kept = before == MPI_REQUEST_NULL ? std::nullopt : requests_.take(before);
   int over = 1;
-  const int code = FailureHandler::deferred(
-      [&] { return how == Asks::waits ? MPI_Wait(&request, status) : MPI_Test(&request, &over, status); });
-  done = over != 0 && code == MPI_SUCCESS;
+  Asked asked;
+  asked.code = FailureHandler::deferred([&] {
+    return how == Asks::waits ? MPI_Wait(&request, &asked.status) : MPI_Test(&request, &over, &asked.status);
+  });
+  asked.is_done = over != 0 && asked.code == MPI_SUCCESS;
   if (kept && request == before) {
-    kept->active = kept->active && !done;
+    kept->active = kept->active && !asked.is_done;
     requests_.add(before, *kept);
   }
-  return code;
+  return asked;
 }
 
 int RepairCalls::look() {
@@ -95,7 +97,7 @@ int RepairCalls::leaves() {
 }
 
 std::optional<int> RepairCalls::complete(Which which, std::span<MPI_Request> requests, const Completed& completed) {
-  const bool all = which == Which::all || which == Which::one;
+  Completion call(which, requests.size(), completed);
   if (completed.flag != nullptr) {
     *completed.flag = 0;
     // Otherwise the requests tell of the failure.
@@ -104,70 +106,39 @@ std::optional<int> RepairCalls::complete(Which which, std::span<MPI_Request> req
   }
   // Nobody else knows whether one that persists has been started.
   const auto is_known = [this](MPI_Request one) { return one == MPI_REQUEST_NULL || requests_.find(one); };
-  if (!all && !std::ranges::all_of(requests, is_known)) return {};
-  const int code = all ? complete_all(which, requests, completed) : complete_some(which, requests, completed);
+  if (!call.is_for_all() && !std::ranges::all_of(requests, is_known)) return {};
+  const int code = call.is_for_all() ? complete_all(call, requests) : complete_some(call, requests);
   if (code != MPI_SUCCESS || !lifeline_->is_cut()) return leaves_on_failure(code);
   return leaves();
 }
 
-int RepairCalls::complete_all(Which which, std::span<MPI_Request> requests, const Completed& completed) {
-  const bool tests = completed.flag != nullptr;
-  if (tests && requests.size() > 1 && !lifeline_->is_cut() && !std::ranges::all_of(requests, is_over))
-    return MPI_SUCCESS;
-  int first = MPI_SUCCESS;
-  bool all = true;
-  std::vector<int> codes;
+int RepairCalls::complete_all(Completion& call, std::span<MPI_Request> requests) {
+  if (call.tests() && requests.size() > 1 && !lifeline_->is_cut() && !std::ranges::all_of(requests, is_over))
+    return call.end(true);
   for (std::size_t i = 0; i < requests.size(); ++i) {
-    MPI_Status* const status = completed.statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : completed.statuses + i;
     // Once it is cut, nobody waits: a message from a rank that has left will not come.
-    bool done = false;
-    const int code = ask(tests || lifeline_->is_cut() ? Asks::tests : Asks::waits, requests[i], done, status);
-    all = all && done;
-    if (code != MPI_SUCCESS && first == MPI_SUCCESS) first = code;
-    if (ulfm::is_failure(code)) lifeline_->cut();
-    if (code != MPI_SUCCESS && codes.empty()) codes.resize(requests.size());
-    if (!codes.empty()) codes[i] = code;
+    const Asked asked = ask(call.tests() || lifeline_->is_cut() ? Asks::tests : Asks::waits, requests[i]);
+    if (asked.is_over()) call.found(i, asked.code, asked.status);
+    if (ulfm::is_failure(asked.code)) lifeline_->cut();
   }
-  if (tests) *completed.flag = all ? 1 : 0;
-  if (which == Which::one || first == MPI_SUCCESS || lifeline_->is_cut()) return first;
-  if (completed.statuses != MPI_STATUSES_IGNORE)
-    for (std::size_t i = 0; i < requests.size(); ++i) completed.statuses[i].MPI_ERROR = codes[i];
-  return MPI_ERR_IN_STATUS;
+  const int code = call.end(true);
+  return lifeline_->is_cut() ? call.first_error() : code;
 }
 
-int RepairCalls::complete_some(Which which, std::span<MPI_Request> requests, const Completed& completed) {
-  const bool tests = completed.flag != nullptr;
-  const bool some = which == Which::some;
-  int found = 0;
-  int result = MPI_SUCCESS;
+int RepairCalls::complete_some(Completion& call, std::span<MPI_Request> requests) {
   bool any_active = false;
   do {
     any_active = false;
-    for (std::size_t i = 0; i < requests.size() && (some || found == 0); ++i) {
+    for (std::size_t i = 0; i < requests.size() && !call.is_enough(); ++i) {
       if (is_idle(requests[i])) continue;
       any_active = true;
-      MPI_Status status{};
-      bool done = false;
-      const int code = ask(Asks::tests, requests[i], done, &status);
-      if (ulfm::is_failure(code)) return code;
-      if (!done && code == MPI_SUCCESS) continue;
-      if (code != MPI_SUCCESS) result = some ? MPI_ERR_IN_STATUS : code;
-      if (some) status.MPI_ERROR = code;
-      if (completed.statuses != MPI_STATUSES_IGNORE) completed.statuses[found] = status;
-      (some ? completed.indices[found] : *completed.index) = static_cast<int>(i);
-      ++found;
+      const Asked asked = ask(Asks::tests, requests[i]);
+      if (ulfm::is_failure(asked.code)) return asked.code;
+      if (asked.is_over()) call.found(i, asked.code, asked.status);
     }
-    if (!tests && found == 0) watch();
-  } while (!tests && any_active && found == 0 && !lifeline_->is_cut());
-  const bool none = found == 0 && !any_active;
-  if (some) *completed.done = none ? MPI_UNDEFINED : found;
-  if (!some && found == 0) *completed.index = MPI_UNDEFINED;
-  if (!some && tests) *completed.flag = found != 0 || none ? 1 : 0;
-  if (!some && none && completed.statuses != MPI_STATUS_IGNORE) {
-    MPI_Request empty = MPI_REQUEST_NULL;
-    return MPI_Wait(&empty, completed.statuses);
-  }
-  return result;
+    if (!call.tests() && !call.has_found()) watch();
+  } while (!call.tests() && any_active && !call.has_found() && !lifeline_->is_cut());
+  return call.end(any_active);
 }
 
 // After a failure the lifeline keeps MPI from ending communicators (Lifeline::adopt). Of one with two groups Open MPI
@@ -186,16 +157,15 @@ std::optional<int> RepairCalls::send(const OutgoingMessage& out) {
 }
 
 int RepairCalls::exchange(const OutgoingMessage& out, const IncomingMessage& in, MPI_Status* status) {
-  bool sent = true;
   auto copied = out.buffer == in.buffer && out.count > 0 ? CopiedMessage::of(out) : std::nullopt;
   // Without a copy MPI says what is wrong.
-  if (!copied) return leaves_on_failure(in_parts(out, in, status, sent));
-  const int code = in_parts(copied->message, in, status, sent);
-  if (!sent) (void)std::make_unique<Buffer>(std::move(copied->bytes)).release();
+  if (!copied) return leaves_on_failure(in_parts(out, in, status).code);
+  const auto [code, is_sent] = in_parts(copied->message, in, status);
+  if (!is_sent) (void)std::make_unique<Buffer>(std::move(copied->bytes)).release();
   return leaves_on_failure(code);
 }
 
-int RepairCalls::in_parts(const OutgoingMessage& out, const IncomingMessage& in, MPI_Status* status, bool& sent) {
+RepairCalls::InParts RepairCalls::in_parts(const OutgoingMessage& out, const IncomingMessage& in, MPI_Status* status) {
   std::array<MPI_Request, 2> requests{MPI_REQUEST_NULL, MPI_REQUEST_NULL};
   std::array<MPI_Status, 2> statuses{};
   int code = MPI_SUCCESS;
@@ -211,20 +181,20 @@ int RepairCalls::in_parts(const OutgoingMessage& out, const IncomingMessage& in,
   }
   if (code == MPI_SUCCESS) {
     begun(requests[1], true, Direction::sends);
-    code = complete_all(Which::all, requests, {.statuses = statuses.data()});
+    Completion both(Which::all, requests.size(), {.statuses = statuses.data()});
+    code = complete_all(both, requests);
     if (code == MPI_ERR_IN_STATUS)
       code = statuses[0].MPI_ERROR != MPI_SUCCESS ? statuses[0].MPI_ERROR : statuses[1].MPI_ERROR;
     if (status != MPI_STATUS_IGNORE) *status = statuses[0];
   } else if (requests[0] != MPI_REQUEST_NULL && !ulfm::is_failure(code)) {
     // The send has a wrong argument.
-    bool done = false;
     MPI_Cancel(requests.data());
-    (void)ask(Asks::waits, requests[0], done, MPI_STATUS_IGNORE);
+    (void)ask(Asks::waits, requests[0]);
   }
   if (ulfm::is_failure(code)) lifeline_->cut();
-  sent = is_over(requests[1]);
+  const bool is_sent = is_over(requests[1]);
   for (const MPI_Request request : requests) completed(request, false);
-  return code;
+  return {code, is_sent};
 }
 
 bool RepairCalls::is_under_way(bool sends_too) const {

@@ -32,6 +32,7 @@
 #include <thread>
 
 #include "base/log.hpp"
+#include "mpi/completion.hpp"
 #include "mpi/failure_handler.hpp"
 #include "mpi/lifeline.hpp"
 #include "mpi/request_table.hpp"
@@ -94,22 +95,30 @@ class RepairCalls final : public tap::RepairGuard {
   [[nodiscard]] static Meeting* meeting_of(MPI_Win window);
 
   enum class Asks { waits, tests };
-  // One request; `done`: whether it is over. While MPI has it, a failure does not look at it.
-  int ask(Asks how, MPI_Request& request, bool& done, MPI_Status* status);
-  int complete_all(tap::Which which, std::span<MPI_Request> requests, const tap::Completed& completed);
-  int complete_some(tap::Which which, std::span<MPI_Request> requests, const tap::Completed& completed);
+  struct Asked {
+    int code = MPI_SUCCESS;
+    bool is_done = false;
+    MPI_Status status{};
+    [[nodiscard]] bool is_over() const { return is_done || code != MPI_SUCCESS; }
+  };
+  // One request. While MPI has it, a failure does not look at it.
+  Asked ask(Asks how, MPI_Request& request);
+  int complete_all(Completion& call, std::span<MPI_Request> requests);
+  int complete_some(Completion& call, std::span<MPI_Request> requests);
   // Whether nothing will ever complete it: MPI_REQUEST_NULL, or persistent and not started.
   [[nodiscard]] bool is_idle(MPI_Request request) const;
-  // `sent` is false where MPI may still read what is sent.
-  int in_parts(const tap::OutgoingMessage& out, const tap::IncomingMessage& in, MPI_Status* status, bool& sent);
+  struct InParts {
+    int code = MPI_SUCCESS;
+    bool is_sent = false;  // otherwise MPI may still read what is sent
+  };
+  InParts in_parts(const tap::OutgoingMessage& out, const tap::IncomingMessage& in, MPI_Status* status);
 
   // A call made of a non-blocking one, which `begin(&request)` begins; MPI's code.
   template <class Begin>
   int make_of(Begin begin) {
     MPI_Request request = MPI_REQUEST_NULL;
-    bool done = false;
     const int code = FailureHandler::deferred([&] { return begin(&request); });
-    return code == MPI_SUCCESS ? ask(Asks::waits, request, done, MPI_STATUS_IGNORE) : code;
+    return code == MPI_SUCCESS ? ask(Asks::waits, request).code : code;
   }
   template <class Collective>
   std::optional<int> make_collective(const Collective& one);

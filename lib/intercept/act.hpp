@@ -31,6 +31,12 @@ auto last(const Arguments&... arguments) {
 // What guards this call, if the application makes the call and there is one.
 [[nodiscard]] inline RepairGuard* guard_of(const Call& call) { return call.is_outermost() ? repair_guard() : nullptr; }
 
+// A carrier is told of a call that it does not make. MPI_SUCCESS: the call continues; otherwise it returns this code.
+inline int report_other(Carrier& one, const Site& site) {
+  return one.makes_other(
+      {.name = site.name, .comm = site.comm, .lasts = site.lasts, .reaches_others = site.reaches_others});
+}
+
 // Has the guard make a call on a communicator of a family: `run` returns MPI's code, or nothing if MPI makes the call.
 // A carrier is told of it, as of all calls that it does not carry.
 template <class Run>
@@ -38,7 +44,7 @@ std::optional<int> guarded(const Call& call, const Site& site, Run run) {
   RepairGuard* const guard = guard_of(call);
   if (guard == nullptr || member_of(site.comm) == nullptr) return {};
   if (Carrier* const one = carrier_of(call))
-    if (const int code = one->makes_other(site.name, site.comm); code != MPI_SUCCESS) return code;
+    if (const int code = report_other(*one, site); code != MPI_SUCCESS) return code;
   return run(*guard);
 }
 
@@ -77,7 +83,7 @@ std::optional<int> await(const Call& call, const Site& site, Ask ask) {
   RepairGuard* const guard = guard_of(call);
   if (guard == nullptr || !guard->looks_here()) return {};
   if (Carrier* const one = carrier_of(call))
-    if (const int code = one->makes_other(site.name, site.comm); code != MPI_SUCCESS) return code;
+    if (const int code = report_other(*one, site); code != MPI_SUCCESS) return code;
   while (true) {
     if (const int code = guard->look(); code != MPI_SUCCESS) return code;
     int flag = 0;
@@ -90,7 +96,7 @@ template <class Result, class... Arguments>
 Result make(const Call& call, Result (*next)(Arguments...), const Site& site, Arguments... arguments) {
   Carrier* const one = carrier_of(call);
   if (one == nullptr) return next(arguments...);
-  if (const int code = one->makes_other(site.name, site.comm); code != MPI_SUCCESS) return code;
+  if (const int code = report_other(*one, site); code != MPI_SUCCESS) return code;
   return next(instead_of(arguments, *one)...);
 }
 

@@ -110,15 +110,29 @@ int makes_of_all(Describe describe, int (*next)(MPI_Comm, Rest...), const Site& 
   return makes_as(birth, CallKind::collective, describe, next, site, call, parent, rest...);
 }
 template <class... Rest>
-int makes(int (*next)(MPI_Comm, Rest...), const Site& site, MPI_Comm parent, Rest... rest) {
+int makes_kind(NewCommunicator::Kind kind, int (*next)(MPI_Comm, Rest...), const Site& site, MPI_Comm parent,
+               Rest... rest) {
   const auto describe = [&] {
     return NewCommunicator{.call = site.name,
+                           .kind = kind,
                            .parent = parent,
                            .is_in = makes_a_member(parent, rest...),
                            .alike = alike(parent, rest...),
                            .group = group_of(parent, rest...)};
   };
   return makes_of_all(describe, next, site, parent, rest...);
+}
+template <class... Rest>
+int makes(int (*next)(MPI_Comm, Rest...), const Site& site, MPI_Comm parent, Rest... rest) {
+  return makes_kind(NewCommunicator::Kind::plain, next, site, parent, rest...);
+}
+template <class... Rest>
+int duplicates(int (*next)(MPI_Comm, Rest...), const Site& site, MPI_Comm parent, Rest... rest) {
+  return makes_kind(NewCommunicator::Kind::duplicate, next, site, parent, rest...);
+}
+template <class... Rest>
+int makes_grid(int (*next)(MPI_Comm, Rest...), const Site& site, MPI_Comm parent, Rest... rest) {
+  return makes_kind(NewCommunicator::Kind::topology, next, site, parent, rest...);
 }
 
 // As many as the call says, which may be none.
@@ -133,6 +147,7 @@ inline int makes_graph(int (*next)(MPI_Comm, int, const int[], const int[], int,
     PMPI_Comm_rank(parent, &rank);
     const auto ends = list(index, nodes);
     return NewCommunicator{.call = site.name,
+                           .kind = NewCommunicator::Kind::topology,
                            .parent = parent,
                            .is_in = rank < nodes,
                            .alike = mixed({ends, list(edges, ends.empty() ? 0 : ends.back()), {&reorder, 1}})};
@@ -149,6 +164,7 @@ inline int makes_of_neighbours(int (*next)(MPI_Comm, int, const int[], const int
   const auto describe = [&] {
     const int weighted = source_weights != MPI_UNWEIGHTED ? 1 : 0;
     return NewCommunicator{.call = site.name,
+                           .kind = NewCommunicator::Kind::topology,
                            .parent = parent,
                            .alike = mixed({{&weighted, 1}, {&reorder, 1}}),
                            .part = mixed({{&indegree, 1},
@@ -161,17 +177,31 @@ inline int makes_of_neighbours(int (*next)(MPI_Comm, int, const int[], const int
                       target_weights, info, reorder, made);
 }
 
+// A call that no carrier makes. `birth`: of the new communicator.
+template <class... Rest>
+int makes_in_mpi(const Birth& birth, int (*next)(MPI_Comm, Rest...), const Site& site, const Call& call,
+                 MPI_Comm parent, Rest... rest) {
+  if (call.is_outermost()) check_collective(site.name, site.comm);
+  const Heard heard(call, CallKind::collective, site);
+  const int code = make(call, next, site, parent, rest...);
+  tell_of_made(call, code, birth, parent, rest...);
+  return code;
+}
+
+// Each rank gives edges of any ranks, so MPI alone knows them all.
+template <class... Rest>
+int makes_of_edges(int (*next)(MPI_Comm, Rest...), const Site& site, MPI_Comm parent, Rest... rest) {
+  const Call call;
+  return makes_in_mpi(call.is_heard() ? next_child_of(parent) : Birth{}, next, site, call, parent, rest...);
+}
+
 // Two groups, each with a parent of its own: only the tag and the members are the same for both.
 inline int makes_of_two(int (*next)(MPI_Comm, int, MPI_Comm, int, int, MPI_Comm*), const Site& site, MPI_Comm parent,
                         int leader, MPI_Comm bridge, int remote_leader, int tag, MPI_Comm* made) {
   const Call call;
-  if (call.is_outermost()) check_collective(site.name, site.comm);
   // The other group's parent may be in no family.
   const Birth birth{.number = static_cast<std::uint64_t>(tag), .all_know = false};
-  const Heard heard(call, CallKind::collective, site);
-  const int code = make(call, next, site, parent, leader, bridge, remote_leader, tag, made);
-  tell_of_made(call, code, birth, parent, leader, bridge, remote_leader, tag, made);
-  return code;
+  return makes_in_mpi(birth, next, site, call, parent, leader, bridge, remote_leader, tag, made);
 }
 
 // The parent's other ranks do not take part, and do not count it.

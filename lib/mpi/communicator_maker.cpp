@@ -21,20 +21,6 @@ using replay::ChannelBook;
 // In place of the group of a birthplace: the book does not know it.
 constexpr std::uint64_t kNotNoted = UINT64_MAX;
 
-// Whether MPI knows a shape of it, and not only its members.
-bool has_shape(std::string_view call) {
-  return call.starts_with("MPI_Cart_") || call == "MPI_Graph_create" || call == "MPI_Dist_graph_create_adjacent";
-}
-
-// A duplicate has the graph of its parent.
-bool duplicates(std::string_view call) { return call.starts_with("MPI_Comm_dup"); }
-
-// What a repair can make again.
-bool can_be_made_again(std::string_view call) {
-  return duplicates(call) || call.starts_with("MPI_Comm_split") || call == "MPI_Comm_create" ||
-         call == "MPI_Comm_create_group" || has_shape(call);
-}
-
 // Not 0.
 std::uint64_t number_of(std::span<const std::uint32_t> members) {
   std::uint64_t number = 1;
@@ -81,12 +67,11 @@ std::optional<CommunicatorMaker::Making> CommunicatorMaker::making_of(const tap:
   making.request = {parent.facts.number, one.is_in, one.alike ^ number_of(one.call),
                     one.is_of_group ? number_of(making.members) : 0, one.part};
   making.facts.alike = making.request.alike;
-  if (duplicates(one.call)) making.facts.graph = parent.facts.graph;
+  if (one.kind == tap::NewCommunicator::Kind::duplicate) making.facts.graph = parent.facts.graph;
   return making;
 }
 
 std::optional<int> CommunicatorMaker::make(const tap::NewCommunicator& one, MPI_Comm* made, const Make& make) {
-  if (!can_be_made_again(one.call)) return {};
   if (one.is_of_group && !one.is_in) {
     *made = MPI_COMM_NULL;
     return MPI_SUCCESS;
@@ -137,7 +122,7 @@ std::optional<int> CommunicatorMaker::get_known(const Making& making, MPI_Comm* 
       *made = MPI_COMM_NULL;
       return MPI_SUCCESS;
     case ChannelBook::Known::as_only_member: {
-      if (has_shape(making.call.call))
+      if (making.call.kind == tap::NewCommunicator::Kind::topology)
         return job_.rolls_back(fmt::format("{} makes a grid or graph that has no other member", job_.my_name()));
       const int code = MPI_Comm_dup(MPI_COMM_SELF, made);
       return code == MPI_SUCCESS ? add(making, *made) : code;

@@ -1,7 +1,6 @@
 #include "mpi/message_carrier.hpp"
 
 #include <algorithm>
-#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -27,23 +26,8 @@ using tap::OutgoingMessage;
 
 constexpr std::chrono::milliseconds kLongestHarvest{10'000};
 
-// Whether the call meets processes that are not in its communicator.
-bool reaches_other_processes(std::string_view call) {
-  return call.starts_with("MPI_Comm_spawn") || call == "MPI_Comm_accept" || call == "MPI_Comm_connect" ||
-         call == "MPI_Comm_join" || call.starts_with("MPI_Intercomm_create");
-}
-
 // Whether calls on this communicator, which is not carried, meet no other rank.
 bool is_alone_in(MPI_Comm comm) { return !has_two_groups(comm) && size_of(comm) == 1; }
-
-// Whether the call makes something that the application may use after the next snapshot, and that a replacement would
-// lack.
-bool makes_something_that_lasts(std::string_view call, MPI_Comm comm) {
-  const auto has = [&](std::string_view part) { return call.find(part) != std::string_view::npos; };
-  if (comm == MPI_COMM_NULL) return call != "MPI_Mrecv" && call != "MPI_Imrecv" && call != "MPI_Cancel";
-  return has("_Comm_") || has("_Win_") || has("_File_") || has("_Cart_") || has("_Graph_") || has("_graph_") ||
-         has("_Intercomm_") || has("_init");
-}
 
 }  // namespace
 
@@ -101,19 +85,18 @@ void MessageCarrier::frees(MPI_Comm comm) {
   if (open_.has_of(comm)) (void)receives_.leave_open_to_mpi("frees a communicator");
 }
 
-int MessageCarrier::makes_other(const char* call, MPI_Comm comm) {
-  if (!reaches_other_processes(call) &&
-      (comm == MPI_COMM_SELF || (comm != MPI_COMM_NULL && job_.find(comm) == nullptr && is_alone_in(comm))))
+int MessageCarrier::makes_other(const tap::OtherCall& call) {
+  if (!call.reaches_others && call.comm != MPI_COMM_NULL &&
+      (call.comm == MPI_COMM_SELF || (!carries(call.comm) && is_alone_in(call.comm))))
     return MPI_SUCCESS;
   if (!job_.note_caller()) return MPI_SUCCESS;
   const Journal& journal = job_.journal();
   const bool early = !journal.is_started();
-  const std::string what = fmt::format("{} calls {}{}", job_.my_name(), call, early ? " before restore()" : "");
+  const std::string what = fmt::format("{} calls {}{}", job_.my_name(), call.name, early ? " before restore()" : "");
   // The others do not take part: they have been here before, or come here only later.
   if ((early && job_.setting().replaces) || journal.catches_up()) return job_.rolls_back(what);
-  job_.obstructs(what,
-                 early || makes_something_that_lasts(call, comm) ? Journal::Until::end : Journal::Until::next_snapshot);
-  return receives_.leave_open_to_mpi(fmt::format("calls {}", call));
+  job_.obstructs(what, early || call.lasts ? Journal::Until::end : Journal::Until::next_snapshot);
+  return receives_.leave_open_to_mpi(fmt::format("calls {}", call.name));
 }
 
 void MessageCarrier::note_threads() {

@@ -75,7 +75,7 @@ class MessageCarrier final : public tap::Carrier {
   void frees(MPI_Comm comm) override;
   void sets_handler(MPI_Comm comm, MPI_Errhandler handler) override;
   void freed(MPI_Comm comm) override { communicators_.freed(comm); }
-  int makes_other(const char* call, MPI_Comm comm) override;
+  int makes_other(const tap::OtherCall& call) override;
 
   // The rank has restored, or a snapshot() call begins: no message should be under way.
   void passes_restore() { nothing_is_pending("restore()", replay::Journal::Until::end); }

@@ -50,13 +50,27 @@ struct Completed {
 
 // A call that makes a communicator of another one.
 struct NewCommunicator {
+  enum class Kind {
+    plain,
+    duplicate,  // it has the topology of its parent
+    topology    // MPI knows a grid or graph of it, and not only its members
+  };
   const char* call = "";
+  Kind kind = Kind::plain;
   MPI_Comm parent = MPI_COMM_NULL;
   bool is_in = true;                       // its arguments make this rank a member
   std::uint64_t alike = 0;                 // of its arguments, those that are alike on all members
   MPI_Group group = MPI_GROUP_NULL;        // that the call names
   bool is_of_group = false;                // only its members make the call
   std::optional<std::uint64_t> part = {};  // of a graph of which each rank gives a part: a number of its own
+};
+
+// A call that no carrier makes.
+struct OtherCall {
+  const char* name = "";
+  MPI_Comm comm = MPI_COMM_NULL;  // null: it has none
+  bool lasts = false;           // it makes or uses something that the application may still use after the next snapshot
+  bool reaches_others = false;  // processes that are not in the communicator
 };
 
 class Carrier {
@@ -109,9 +123,9 @@ class Carrier {
   virtual void frees(MPI_Comm comm) = 0;
   virtual void freed(MPI_Comm comm) = 0;
 
-  // The application makes another call, on this or another communicator, or without one (null). MPI_SUCCESS: it
-  // continues; otherwise the call returns this code.
-  virtual int makes_other(const char* call, MPI_Comm comm) = 0;
+  // The application makes another call, on this or another communicator, or without one. MPI_SUCCESS: it continues;
+  // otherwise the call returns this code.
+  virtual int makes_other(const OtherCall& call) = 0;
 };
 
 // The one of this process; null: there is none.

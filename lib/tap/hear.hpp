@@ -76,6 +76,8 @@ class Unheard {
 struct Site {
   const char* name;
   std::uint16_t number;
+  bool lasts = false;           // see calls.txt
+  bool reaches_others = false;  // the same
   MPI_Comm comm = MPI_COMM_NULL;
   int peer = MPI_PROC_NULL;  // or the root; a rank in `comm`
   int tag = MPI_ANY_TAG;

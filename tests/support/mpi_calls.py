@@ -26,5 +26,5 @@ def calls_in_table(table):
     names = set()
     for line in table.read_text().splitlines():
         if line and not line.startswith("#"):
-            names |= {re.match(r"\w+", word)[0] for word in re.sub(r"\(.*", "", line).split()[1:]}
+            names |= {word for word in re.sub(r"\(.*", "", line).split() if word[0].isupper()}
     return names

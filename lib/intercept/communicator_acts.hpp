@@ -162,16 +162,14 @@ inline int makes_of_neighbours(int (*next)(MPI_Comm, int, const int[], const int
                                const int source_weights[], int outdegree, const int targets[],
                                const int target_weights[], MPI_Info info, int reorder, MPI_Comm* made) {
   const auto describe = [&] {
-    const int weighted = source_weights != MPI_UNWEIGHTED ? 1 : 0;
-    return NewCommunicator{.call = site.name,
-                           .kind = NewCommunicator::Kind::topology,
-                           .parent = parent,
-                           .alike = mixed({{&weighted, 1}, {&reorder, 1}}),
-                           .part = mixed({{&indegree, 1},
-                                          list(sources, indegree),
-                                          list(source_weights, weighted * indegree),
-                                          list(targets, outdegree),
-                                          list(target_weights, weighted * outdegree)})};
+    const int weighted = source_weights != MPI_UNWEIGHTED && target_weights != MPI_UNWEIGHTED ? 1 : 0;
+    return NewCommunicator{
+        .call = site.name,
+        .kind = NewCommunicator::Kind::topology,
+        .parent = parent,
+        .alike = mixed({{&weighted, 1}, {&reorder, 1}}),
+        .neighbours = GivenNeighbours{weighted != 0, list(sources, indegree), list(source_weights, weighted * indegree),
+                                      list(targets, outdegree), list(target_weights, weighted * outdegree)}};
   };
   return makes_of_all(describe, next, site, parent, indegree, sources, source_weights, outdegree, targets,
                       target_weights, info, reorder, made);

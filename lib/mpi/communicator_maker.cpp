@@ -28,6 +28,16 @@ std::uint64_t number_of(std::span<const std::uint32_t> members) {
   return number | 1U;
 }
 
+std::optional<replay::Neighbourhood> neighbourhood_of(const tap::NewCommunicator& one) {
+  if (!one.neighbours) return {};
+  const auto copied = [](std::span<const int> list) { return std::vector<int>(list.begin(), list.end()); };
+  return replay::Neighbourhood{.sources = copied(one.neighbours->sources),
+                               .targets = copied(one.neighbours->targets),
+                               .has_weights = one.neighbours->has_weights,
+                               .source_weights = copied(one.neighbours->source_weights),
+                               .target_weights = copied(one.neighbours->target_weights)};
+}
+
 std::vector<int> all_ranks(const Channel& channel) {
   std::vector<int> ranks(channel.facts.members.size());
   std::iota(ranks.begin(), ranks.end(), 0);
@@ -65,7 +75,7 @@ std::optional<CommunicatorMaker::Making> CommunicatorMaker::making_of(const tap:
   if (std::ranges::any_of(making.callers, is_wrong)) return {};
   for (const int caller : making.callers) making.members.push_back(parent.member(caller));
   making.request = {parent.facts.number, one.is_in, one.alike ^ number_of(one.call),
-                    one.is_of_group ? number_of(making.members) : 0, one.part};
+                    one.is_of_group ? number_of(making.members) : 0, neighbourhood_of(one)};
   making.facts.alike = making.request.alike;
   if (one.kind == tap::NewCommunicator::Kind::duplicate) making.facts.graph = parent.facts.graph;
   return making;
@@ -142,8 +152,8 @@ int CommunicatorMaker::make_with_all(Making& making, MPI_Comm* made, const Make&
   if (job_.is_patient() || call.is_of_group)
     if (const int met = meet_patiently(making); met != MPI_SUCCESS) return met;
   if (const int code = make_of_twin(making, make); code != MPI_SUCCESS) return code;
-  if (call.part)
-    if (const int told = tell_keepers(making, *made); told != MPI_SUCCESS) return told;
+  if (call.neighbours)
+    if (const int told = tell_keepers(making); told != MPI_SUCCESS) return told;
   return add(making, *made);
 }
 
@@ -171,7 +181,7 @@ int CommunicatorMaker::add(const Making& making, MPI_Comm made) {
   job_.setting().adopts(own);
   const Channel& added = job_.channels().add(making.facts, made, own);
   if (making.is_noted) job_.journal().channels().made(added.facts);
-  if (making.call.part && added.facts.members != parent.facts.members)
+  if (making.call.neighbours && added.facts.members != parent.facts.members)
     job_.obstructs(fmt::format("{} makes a graph in which MPI has given ranks other numbers", job_.my_name()),
                    replay::Journal::Until::end);
   return MPI_SUCCESS;

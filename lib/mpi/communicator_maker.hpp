@@ -54,7 +54,7 @@ class CommunicatorMaker {
   int add(const Making& making, MPI_Comm made);
   // communicator_meeting.cpp
   int meet_patiently(const Making& making);
-  int tell_keepers(Making& making, MPI_Comm graph);
+  int tell_keepers(Making& making);
 
   CarrierJob& job_;
   CallLock lock_;                             // of dropped_

@@ -8,7 +8,6 @@
 #include "mpi/message_counts.hpp"
 #include "mpi/patience.hpp"
 #include "mpi/place_in.hpp"
-#include "mpi/shape.hpp"
 #include "tap/hear.hpp"
 
 namespace cairn {
@@ -108,14 +107,13 @@ int CommunicatorMaker::meet_patiently(const Making& making) {
   });
 }
 
-// The keepers of a rank's neighbours are to have them as MPI tells them.
-int CommunicatorMaker::tell_keepers(Making& making, MPI_Comm graph) {
+// The keepers of a rank's neighbours get them. MPI knows them in the same order.
+int CommunicatorMaker::tell_keepers(Making& making) {
   const tap::Unheard unheard;
   PatientMessages messages(job_, making.parent, making.callers);
   const int size = messages.size();
   const int me = messages.rank();
-  replay::Neighbourhood& mine = making.facts.graph[me] = neighbourhood_in(graph);
-  mine.part = *making.call.part;
+  const replay::Neighbourhood& mine = making.facts.graph[me] = *making.request.neighbours;
   ByteWriter out;
   encode(mine, out);
   return code_of([&]() -> int {

@@ -26,7 +26,7 @@ void note_grid(MPI_Comm comm, ChannelFacts& facts) {
   MPI_Cart_get(comm, dimensions, facts.lengths.data(), facts.periodic.data(), place.data());
 }
 
-// The inverse of neighbourhood_in(): `graph` is of the same ranks as `plain`. Collective. Returns MPI's code.
+// `graph` is of the same ranks as `plain`. Collective. Returns MPI's code.
 int make_distributed_graph(const replay::Neighbourhood& mine, MPI_Comm plain, MPI_Comm* graph) {
   const auto weights = [&](const std::vector<int>& values) {
     if (!mine.has_weights) return static_cast<const int*>(MPI_UNWEIGHTED);
@@ -44,23 +44,6 @@ void note_shape(MPI_Comm comm, ChannelFacts& facts) {
   MPI_Topo_test(comm, &kind);
   if (kind == MPI_CART) note_grid(comm, facts);
   if (kind == MPI_GRAPH) note_graph(comm, facts);
-}
-
-replay::Neighbourhood neighbourhood_in(MPI_Comm graph) {
-  replay::Neighbourhood mine;
-  int sources = 0;
-  int targets = 0;
-  int weighted = 0;
-  MPI_Dist_graph_neighbors_count(graph, &sources, &targets, &weighted);
-  mine.has_weights = weighted != 0;
-  mine.sources.resize(static_cast<std::size_t>(sources));
-  mine.targets.resize(static_cast<std::size_t>(targets));
-  if (mine.has_weights) mine.source_weights.resize(mine.sources.size());
-  if (mine.has_weights) mine.target_weights.resize(mine.targets.size());
-  const auto weights = [&](std::vector<int>& values) { return mine.has_weights ? values.data() : MPI_UNWEIGHTED; };
-  MPI_Dist_graph_neighbors(graph, sources, mine.sources.data(), weights(mine.source_weights), targets,
-                           mine.targets.data(), weights(mine.target_weights));
-  return mine;
 }
 
 Result<MPI_Comm> give_shape(const ChannelFacts& facts, MPI_Comm plain) {

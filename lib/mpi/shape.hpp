@@ -15,7 +15,4 @@ void note_shape(MPI_Comm comm, replay::ChannelFacts& facts);
 // Its inverse. `plain`: of the same ranks. Collective over `plain`.
 [[nodiscard]] Result<MPI_Comm> give_shape(const replay::ChannelFacts& facts, MPI_Comm plain);
 
-// This rank's neighbours in a distributed graph. Local.
-[[nodiscard]] replay::Neighbourhood neighbourhood_in(MPI_Comm graph);
-
 }  // namespace cairn

@@ -88,9 +88,9 @@ Status ChannelBook::take_awaited(std::deque<Awaited>& awaited, const Request& re
 bool ChannelBook::fits(const Birthplace& birth, const Request& request) const {
   const ChannelFacts* const known = mine(birth);
   if (known == nullptr || !request.is_in) return known == nullptr && !request.is_in;
-  if (known->alike != request.alike || !request.part) return known->alike == request.alike;
+  if (known->alike != request.alike || !request.neighbours) return known->alike == request.alike;
   const auto own = known->graph.find(*known->rank_of(me_));
-  return own != known->graph.end() && own->second.part == *request.part;
+  return own != known->graph.end() && own->second == *request.neighbours;
 }
 
 // A communicator that was freed is made again, too, where another one was made of it that was kept.

@@ -74,11 +74,11 @@ class ChannelBook {
 
   // A call of the application that makes a communicator.
   struct Request {
-    std::uint64_t parent = 0;                // its number
-    bool is_in = true;                       // its arguments make this rank a member
-    std::uint64_t alike = 0;                 // what all members give it alike
-    std::uint64_t group = 0;                 // see Birthplace
-    std::optional<std::uint64_t> part = {};  // see Neighbourhood
+    std::uint64_t parent = 0;                      // its number
+    bool is_in = true;                             // its arguments make this rank a member
+    std::uint64_t alike = 0;                       // what all members give it alike
+    std::uint64_t group = 0;                       // see Birthplace
+    std::optional<Neighbourhood> neighbours = {};  // that this rank gives a distributed graph
   };
   // `restored`: the snapshot() call at which this rank has restored. mismatch: a replacement does not make again what
   // was kept, or what that was is not known.

@@ -23,7 +23,6 @@ std::optional<int> missing_in(const Neighbourhoods& graph, int ranks) {
 
 void encode(const Neighbourhood& one, ByteWriter& out) {
   out.put(one.has_weights);
-  out.put(one.part);
   for (const auto* const list : {&one.sources, &one.targets, &one.source_weights, &one.target_weights}) {
     out.put(static_cast<std::uint64_t>(list->size()));
     for (const int value : *list) out.put(value);
@@ -33,7 +32,6 @@ void encode(const Neighbourhood& one, ByteWriter& out) {
 Neighbourhood decode_neighbourhood(ByteReader& in) {
   Neighbourhood one;
   one.has_weights = in.get<bool>();
-  one.part = in.get<std::uint64_t>();
   for (auto* const list : {&one.sources, &one.targets, &one.source_weights, &one.target_weights}) {
     const auto count = in.get<std::uint64_t>();
     for (std::uint64_t i = 0; i < count && in.good(); ++i) list->push_back(in.get<int>());

@@ -2,7 +2,6 @@
 // its own, so other ranks keep them, too, for a replacement. Plain data and functions.
 #pragma once
 
-#include <cstdint>
 #include <map>
 #include <optional>
 #include <vector>
@@ -19,7 +18,6 @@ struct Neighbourhood {
   bool has_weights = false;
   std::vector<int> source_weights;  // of as many, or none
   std::vector<int> target_weights;
-  std::uint64_t part = 0;  // a number of those edges of the graph that this rank gave the call
   friend bool operator==(const Neighbourhood&, const Neighbourhood&) = default;
 };
 using Neighbourhoods = std::map<int, Neighbourhood>;  // by rank in the communicator

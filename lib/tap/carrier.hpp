@@ -48,6 +48,15 @@ struct Completed {
   MPI_Status* statuses = MPI_STATUSES_IGNORE;  // one, or an array
 };
 
+// The neighbours that a rank gives a graph of which each rank gives its own; as many weights as neighbours, or none.
+struct GivenNeighbours {
+  bool has_weights = false;
+  std::span<const int> sources;
+  std::span<const int> source_weights;
+  std::span<const int> targets;
+  std::span<const int> target_weights;
+};
+
 // A call that makes a communicator of another one.
 struct NewCommunicator {
   enum class Kind {
@@ -58,11 +67,11 @@ struct NewCommunicator {
   const char* call = "";
   Kind kind = Kind::plain;
   MPI_Comm parent = MPI_COMM_NULL;
-  bool is_in = true;                       // its arguments make this rank a member
-  std::uint64_t alike = 0;                 // of its arguments, those that are alike on all members
-  MPI_Group group = MPI_GROUP_NULL;        // that the call names
-  bool is_of_group = false;                // only its members make the call
-  std::optional<std::uint64_t> part = {};  // of a graph of which each rank gives a part: a number of its own
+  bool is_in = true;                 // its arguments make this rank a member
+  std::uint64_t alike = 0;           // of its arguments, those that are alike on all members
+  MPI_Group group = MPI_GROUP_NULL;  // that the call names
+  bool is_of_group = false;          // only its members make the call
+  std::optional<GivenNeighbours> neighbours = {};
 };
 
 // A call that no carrier makes.

@@ -325,9 +325,7 @@ TEST_F(KeptChannel, that_the_replacement_lacks_is_noticed_by_the_sum) {
 }
 
 // The neighbours that rank `rank` of a graph gives.
-Neighbourhood neighbours_of(int rank) {
-  return {{rank, 7}, {rank}, true, {1, 2}, {rank}, 100 + static_cast<std::uint64_t>(rank)};
-}
+Neighbourhood neighbours_of(int rank) { return {{rank, 7}, {rank}, true, {1, 2}, {rank}}; }
 
 // A graph of that many ranks, as rank `me` keeps it.
 ChannelFacts graph_of(int ranks, int me) {
@@ -378,13 +376,15 @@ TEST(DistributedGraph, is_kept_by_a_replacement_as_by_the_dead_rank) {
   EXPECT_EQ(again.facts().front().graph, graph_of(6, 2).graph);
 }
 
-TEST(DistributedGraph, is_refused_to_a_replacement_that_gives_another_part) {
+TEST(DistributedGraph, is_refused_to_a_replacement_that_gives_other_neighbours_or_weights) {
   ChannelBook again(2);
   again.learns(told_of_graph(6, {2}));
   const std::vector<std::uint32_t> parent{0, 1, 2, 3, 4, 5};
-  ChannelBook::Request request{.alike = 5, .part = 102};
+  ChannelBook::Request request{.alike = 5, .neighbours = neighbours_of(2)};
   EXPECT_EQ(again.look_up({.epoch = 2}, request, parent).value(), Known::as_member);
-  request.part = 103;
+  request.neighbours->source_weights = {1, 3};
+  EXPECT_EQ(again.look_up({.epoch = 2}, request, parent).error().code, Code::mismatch);
+  request.neighbours = neighbours_of(3);
   EXPECT_EQ(again.look_up({.epoch = 2}, request, parent).error().code, Code::mismatch);
 }
 

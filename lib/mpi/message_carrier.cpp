@@ -8,7 +8,6 @@
 #include "codec/crc32c.hpp"
 #include "mpi/copied_message.hpp"
 #include "mpi/failure_handler.hpp"
-#include "mpi/patience.hpp"
 #include "mpi/payload.hpp"
 #include "mpi/place_in.hpp"
 #include "mpi/repair_calls.hpp"
@@ -33,11 +32,11 @@ bool is_alone_in(MPI_Comm comm) { return !has_two_groups(comm) && size_of(comm) 
 
 MessageCarrier::MessageCarrier(Setting setting, std::shared_ptr<Lifeline> lifeline)
     : job_(std::move(setting), std::move(lifeline)),
-      counts_(job_),
       log_(job_),
       requests_(job_.setting().has_threads),
       sends_(job_, log_, open_),
       receives_(job_, log_, requests_, open_),
+      calls_(job_, log_, requests_, open_, sends_, receives_),
       matched_(job_.setting().has_threads),
       communicators_(job_) {
   job_.hold_receives({.advance = [this] { return receives_.advance_open(); },
@@ -77,6 +76,45 @@ int MessageCarrier::exchange(const OutgoingMessage& out, const IncomingMessage& 
   const int received = receive(in, status);
   const int over = complete(tap::Which::one, {&request, 1}, {.statuses = MPI_STATUS_IGNORE});
   return received == MPI_SUCCESS ? over : received;
+}
+
+int MessageCarrier::match(MPI_Comm comm, int peer, int tag, int* flag, MPI_Message* message, MPI_Status* status) {
+  // Of several threads, another one might receive the message that this one has found.
+  if (peer == MPI_PROC_NULL || !job_.note_caller()) {
+    const MPI_Comm twin = job_.channel_of(comm).twin;
+    return flag == nullptr ? MPI_Mprobe(peer, tag, twin, message, status)
+                           : MPI_Improbe(peer, tag, twin, flag, message, status);
+  }
+  MPI_Status found{};
+  if (const int code = probe(comm, peer, tag, flag, &found); code != MPI_SUCCESS) return code;
+  if (flag != nullptr && *flag == 0) return MPI_SUCCESS;
+  MPI_Count bytes = 0;
+  MPI_Get_elements_x(&found, MPI_BYTE, &bytes);
+  MatchedMessages::Matched matched{Buffer(static_cast<std::size_t>(bytes)), found.MPI_SOURCE, found.MPI_TAG};
+  const tap::IncomingMessage in{.buffer = matched.payload.data(),
+                                .count = bytes,
+                                .type = MPI_BYTE,
+                                .peer = matched.peer,
+                                .tag = matched.tag,
+                                .comm = comm};
+  if (const int code = receive(in, MPI_STATUS_IGNORE); code != MPI_SUCCESS) return code;
+  *message = matched_.add(std::move(matched));
+  if (*message == MPI_MESSAGE_NULL) return job_.raise(MPI_ERR_NO_MEM, comm);
+  if (status != MPI_STATUS_IGNORE) *status = found;
+  return MPI_SUCCESS;
+}
+
+int MessageCarrier::receive_matched(const tap::IncomingMessage& into, MPI_Message* message, MPI_Status* status,
+                                    MPI_Request* request) {
+  PendingMessage received;
+  received.code = matched_.receive(*message, into, &received.status);
+  if (request != nullptr) {
+    received.channel = &job_.channels().session();
+    received.done = true;
+    return calls_.hand_out(received, job_.setting().comm, request);
+  }
+  if (status != MPI_STATUS_IGNORE) *status = received.status;
+  return received.code == MPI_SUCCESS ? MPI_SUCCESS : job_.raise(received.code, job_.setting().comm);
 }
 
 // MPI completes what is under way on it.

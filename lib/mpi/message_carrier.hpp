@@ -20,13 +20,13 @@
 
 #include "mpi/carrier_job.hpp"
 #include "mpi/communicator_maker.hpp"
-#include "mpi/completion.hpp"
 #include "mpi/lifeline.hpp"
 #include "mpi/matched_messages.hpp"
 #include "mpi/message_log.hpp"
 #include "mpi/open_receives.hpp"
 #include "mpi/receives.hpp"
 #include "mpi/request_book.hpp"
+#include "mpi/request_calls.hpp"
 #include "mpi/sends.hpp"
 #include "replay/deadlock_check.hpp"
 #include "replay/journal.hpp"
@@ -47,11 +47,19 @@ class MessageCarrier final : public tap::Carrier {
   int send(const tap::OutgoingMessage& message) override { return sends_.send(message); }
   int receive(const tap::IncomingMessage& message, MPI_Status* status) override;
   int exchange(const tap::OutgoingMessage& out, const tap::IncomingMessage& in, MPI_Status* status) override;
-  int begin_send(const tap::OutgoingMessage& message, MPI_Request* request) override;
-  int begin_receive(const tap::IncomingMessage& message, MPI_Request* request) override;
-  int prepare_send(const tap::OutgoingMessage& message, MPI_Request* request) override;
-  int prepare_receive(const tap::IncomingMessage& message, MPI_Request* request) override;
-  int start(std::span<MPI_Request> requests) override;
+  int begin_send(const tap::OutgoingMessage& message, MPI_Request* request) override {
+    return calls_.begin_send(message, request);
+  }
+  int begin_receive(const tap::IncomingMessage& message, MPI_Request* request) override {
+    return calls_.begin_receive(message, request);
+  }
+  int prepare_send(const tap::OutgoingMessage& message, MPI_Request* request) override {
+    return calls_.prepare(message, request);
+  }
+  int prepare_receive(const tap::IncomingMessage& message, MPI_Request* request) override {
+    return calls_.prepare(message, request);
+  }
+  int start(std::span<MPI_Request> requests) override { return calls_.start(requests); }
   int finish_buffered() override { return sends_.finish_buffered(); }
   int probe(MPI_Comm comm, int peer, int tag, int* flag, MPI_Status* status) override {
     return receives_.probe(comm, peer, tag, flag, status);
@@ -64,10 +72,14 @@ class MessageCarrier final : public tap::Carrier {
   [[nodiscard]] bool has_any(std::span<const MPI_Request> requests) const override {
     return requests_.has_any(requests);
   }
-  int complete(tap::Which which, std::span<MPI_Request> requests, const tap::Completed& completed) override;
-  int free(MPI_Request* request) override;
-  int look_at(MPI_Request request, int* flag, MPI_Status* status) override;
-  int cancel(MPI_Request* request) override;
+  int complete(tap::Which which, std::span<MPI_Request> requests, const tap::Completed& completed) override {
+    return calls_.complete(which, requests, completed);
+  }
+  int free(MPI_Request* request) override { return calls_.free(request); }
+  int look_at(MPI_Request request, int* flag, MPI_Status* status) override {
+    return calls_.look_at(request, flag, status);
+  }
+  int cancel(MPI_Request* request) override { return calls_.cancel(request); }
   std::optional<int> makes_communicator(const tap::NewCommunicator& one, MPI_Comm* made,
                                         const std::function<int(MPI_Comm, MPI_Group)>& make) override {
     return communicators_.make(one, made, make);
@@ -99,31 +111,17 @@ class MessageCarrier final : public tap::Carrier {
   void goes_on(MPI_Comm twin, MPI_Comm own, std::shared_ptr<Lifeline> lifeline, std::vector<replay::Repeated> again);
 
  private:
-  enum class State { null, pending, done, lost };
-
   class CollectiveMessages;
   void nothing_is_pending(const char* call, replay::Journal::Until until);
   using Clock = std::chrono::steady_clock;
-  // message_carrier_needs.cpp
-  [[nodiscard]] std::optional<replay::DeadlockCheck::Needs> needs_of(const Completion& call,
-                                                                     std::span<const MPI_Request> requests);
-  int start(MPI_Request& request);
-  int prepare(std::shared_ptr<const PreparedMessage> prepared, MPI_Comm comm, MPI_Request* request);
-  int hand_out(const PendingMessage& pending, MPI_Comm comm, MPI_Request* request);
-  [[nodiscard]] State state_of(MPI_Request request);
-  int finish(MPI_Request& request, MPI_Status& status);
-  int take_done(Completion& completion, std::span<MPI_Request> requests, std::span<const State> states);
-  bool block_in_mpi(const Completion& call, std::span<const MPI_Request> requests);
-  bool wait_for(PendingMessage& pending);
-  [[nodiscard]] MPI_Comm comm_of_error(std::span<const MPI_Request> requests);
 
   CarrierJob job_;
-  MessageCounts counts_;
   MessageLog log_;
   RequestBook requests_;
   OpenReceives open_;
   Sends sends_;
   Receives receives_;
+  RequestCalls calls_;
   MatchedMessages matched_;
   CommunicatorMaker communicators_;
 };

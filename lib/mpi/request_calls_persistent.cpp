@@ -1,32 +1,25 @@
 // Persistent requests of messages that a carrier makes. Each start is a message like that of MPI_Isend or MPI_Irecv.
 #include <utility>
 
-#include "mpi/message_carrier.hpp"
 #include "mpi/pending_message.hpp"
+#include "mpi/request_calls.hpp"
 
 namespace cairn {
 
-int MessageCarrier::prepare(std::shared_ptr<const PreparedMessage> prepared, MPI_Comm comm, MPI_Request* request) {
+int RequestCalls::hand_out_prepared(std::shared_ptr<const PreparedMessage> prepared, MPI_Comm comm,
+                                    MPI_Request* request) {
   *request = requests_.add_prepared(job_.channel_of(comm), std::move(prepared));
   return *request == MPI_REQUEST_NULL ? job_.raise(MPI_ERR_NO_MEM, comm) : MPI_SUCCESS;
 }
 
-int MessageCarrier::prepare_send(const tap::OutgoingMessage& message, MPI_Request* request) {
-  return prepare(std::make_shared<const PreparedMessage>(message), message.comm, request);
-}
-
-int MessageCarrier::prepare_receive(const tap::IncomingMessage& message, MPI_Request* request) {
-  return prepare(std::make_shared<const PreparedMessage>(message), message.comm, request);
-}
-
-int MessageCarrier::start(std::span<MPI_Request> requests) {
+int RequestCalls::start(std::span<MPI_Request> requests) {
   (void)job_.note_caller();
   for (MPI_Request& request : requests)
     if (const int code = start(request); code != MPI_SUCCESS) return code;
   return MPI_SUCCESS;
 }
 
-int MessageCarrier::start(MPI_Request& request) {
+int RequestCalls::start(MPI_Request& request) {
   PendingMessage* const pending = requests_.find(request);
   if (pending == nullptr) return MPI_Start(&request);
   if (!pending->prepared || pending->is_active) return job_.raise(MPI_ERR_REQUEST, job_.setting().comm);

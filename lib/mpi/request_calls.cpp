@@ -1,11 +1,11 @@
-// Requests of messages that a carrier makes: which calls complete which, as MPI does it.
+#include "mpi/request_calls.hpp"
+
 #include <algorithm>
 #include <utility>
 
-#include "codec/crc32c.hpp"
+#include "base/check.hpp"
 #include "mpi/failure_handler.hpp"
 #include "mpi/kept_type.hpp"
-#include "mpi/message_carrier.hpp"
 #include "mpi/patience.hpp"
 #include "mpi/payload.hpp"
 #include "mpi/ulfm.hpp"
@@ -16,20 +16,20 @@ namespace cairn {
 using tap::Completed;
 using tap::Which;
 
-int MessageCarrier::hand_out(const PendingMessage& pending, MPI_Comm comm, MPI_Request* request) {
+int RequestCalls::hand_out(const PendingMessage& pending, MPI_Comm comm, MPI_Request* request) {
   *request = requests_.add(pending);
   if (*request == MPI_REQUEST_NULL) return job_.raise(MPI_ERR_NO_MEM, comm);
   if (pending.is_open) open_.add(*requests_.find(*request));
   return MPI_SUCCESS;
 }
 
-int MessageCarrier::begin_send(const tap::OutgoingMessage& m, MPI_Request* request) {
+int RequestCalls::begin_send(const tap::OutgoingMessage& m, MPI_Request* request) {
   PendingMessage pending;
   const int code = sends_.begin(m, pending);
   return code == MPI_SUCCESS ? hand_out(pending, m.comm, request) : code;
 }
 
-int MessageCarrier::begin_receive(const tap::IncomingMessage& m, MPI_Request* request) {
+int RequestCalls::begin_receive(const tap::IncomingMessage& m, MPI_Request* request) {
   PendingMessage pending;
   tap::IncomingMessage kept = m;
   // Only one thread may ask the log.
@@ -41,8 +41,14 @@ int MessageCarrier::begin_receive(const tap::IncomingMessage& m, MPI_Request* re
   return code == MPI_SUCCESS ? hand_out(pending, m.comm, request) : code;
 }
 
+PendingMessage& RequestCalls::mine(MPI_Request request) const {
+  PendingMessage* const pending = requests_.find(request);
+  check(pending != nullptr);
+  return *pending;
+}
+
 // Of MPI's own requests, too.
-MessageCarrier::State MessageCarrier::state_of(MPI_Request request) {
+RequestCalls::State RequestCalls::state_of(MPI_Request request) {
   if (request == MPI_REQUEST_NULL) return State::null;
   if (PendingMessage* const pending = requests_.find(request)) {
     if (!pending->is_active) return State::null;
@@ -55,7 +61,7 @@ MessageCarrier::State MessageCarrier::state_of(MPI_Request request) {
 }
 
 // Takes a request that is done away from the application; a persistent one stays, and is not active any more.
-int MessageCarrier::finish(MPI_Request& request, MPI_Status& status) {
+int RequestCalls::finish(MPI_Request& request, MPI_Status& status) {
   PendingMessage* const pending = requests_.find(request);
   if (pending == nullptr) return MPI_Wait(&request, &status);
   const int code = pending->code;
@@ -65,7 +71,7 @@ int MessageCarrier::finish(MPI_Request& request, MPI_Status& status) {
 }
 
 // Takes away the requests that are complete, as far as the call does. Returns its code.
-int MessageCarrier::take_done(Completion& completion, std::span<MPI_Request> requests, std::span<const State> states) {
+int RequestCalls::take_done(Completion& completion, std::span<MPI_Request> requests, std::span<const State> states) {
   const auto is = [&](State state) { return std::ranges::find(states, state) != states.end(); };
   const bool takes = !completion.is_for_all() || !is(State::pending);
   for (std::size_t i = 0; takes && i < requests.size() && !completion.is_enough(); ++i) {
@@ -78,7 +84,7 @@ int MessageCarrier::take_done(Completion& completion, std::span<MPI_Request> req
 }
 
 // The error handler of that communicator gets the error, as in MPI.
-MPI_Comm MessageCarrier::comm_of_error(std::span<const MPI_Request> requests) {
+MPI_Comm RequestCalls::comm_of_error(std::span<const MPI_Request> requests) {
   for (const MPI_Request request : requests) {
     const PendingMessage* const pending = requests_.find(request);
     if (pending == nullptr || pending->code == MPI_SUCCESS || pending->channel == nullptr) continue;
@@ -87,7 +93,7 @@ MPI_Comm MessageCarrier::comm_of_error(std::span<const MPI_Request> requests) {
   return job_.setting().comm;
 }
 
-int MessageCarrier::complete(Which which, std::span<MPI_Request> requests, const Completed& completed) {
+int RequestCalls::complete(Which which, std::span<MPI_Request> requests, const Completed& completed) {
   (void)job_.note_caller();
   Completion completion(which, requests.size(), completed);
   Patience patience(job_, [&] { return needs_of(completion, requests); });
@@ -111,7 +117,7 @@ int MessageCarrier::complete(Which which, std::span<MPI_Request> requests, const
 }
 
 // Lets MPI wait, which knows best how. False: it cannot, since some requests are not of a carrier's messages.
-bool MessageCarrier::block_in_mpi(const Completion& call, std::span<const MPI_Request> requests) {
+bool RequestCalls::block_in_mpi(const Completion& call, std::span<const MPI_Request> requests) {
   if (!open_.empty()) return false;
   std::vector<PendingMessage*> waiting;
   for (const MPI_Request request : requests) {
@@ -132,7 +138,7 @@ bool MessageCarrier::block_in_mpi(const Completion& call, std::span<const MPI_Re
 
 // One request at a time: where one of several fails, MPI frees others that are under way (see RepairCalls). False: it
 // has failed.
-bool MessageCarrier::wait_for(PendingMessage& pending) {
+bool RequestCalls::wait_for(PendingMessage& pending) {
   MPI_Status status{};
   const int code = MPI_Wait(&pending.real, &status);
   if (pending.real == MPI_REQUEST_NULL || code == MPI_SUCCESS)
@@ -142,9 +148,29 @@ bool MessageCarrier::wait_for(PendingMessage& pending) {
   return code == MPI_SUCCESS;
 }
 
-int MessageCarrier::free(MPI_Request* request) {
+std::optional<replay::DeadlockCheck::Needs> RequestCalls::needs_of(const Completion& call,
+                                                                   std::span<const MPI_Request> requests) {
+  if (job_.has_other_threads()) return {};
+  receives_.settle_what_is_over();
+  replay::DeadlockCheck::Needs needs;
+  for (const MPI_Request request : requests) {
+    if (request == MPI_REQUEST_NULL) continue;
+    const PendingMessage* const pending = requests_.find(request);
+    if (pending == nullptr) return {};
+    if (!pending->is_active) continue;
+    if (pending->done && !call.is_for_all()) return {};
+    if (pending->done) continue;
+    if (!pending->is_logged || (pending->sends && !pending->need)) return {};
+    needs.push_back(pending->sends ? *pending->need
+                                   : counts_.message(*pending->channel, pending->in.peer, pending->in.tag));
+  }
+  if (needs.empty()) return {};
+  return needs;
+}
+
+int RequestCalls::free(MPI_Request* request) {
   (void)job_.note_caller();
-  PendingMessage* const pending = requests_.find(*request);
+  PendingMessage* const pending = &mine(*request);
   if (!pending->done) {
     job_.obstructs(job_.my_name() + " calls MPI_Request_free on a pending request",
                    replay::Journal::Until::next_snapshot);
@@ -155,8 +181,8 @@ int MessageCarrier::free(MPI_Request* request) {
   return MPI_SUCCESS;
 }
 
-int MessageCarrier::cancel(MPI_Request* request) {
-  PendingMessage* const pending = requests_.find(*request);
+int RequestCalls::cancel(MPI_Request* request) {
+  PendingMessage* const pending = &mine(*request);
   job_.obstructs(job_.my_name() + " calls MPI_Cancel", replay::Journal::Until::next_snapshot);
   if (pending->is_open) {
     open_.remove(*pending);
@@ -166,9 +192,9 @@ int MessageCarrier::cancel(MPI_Request* request) {
   return pending->done || pending->real == MPI_REQUEST_NULL ? MPI_SUCCESS : MPI_Cancel(&pending->real);
 }
 
-int MessageCarrier::look_at(MPI_Request request, int* flag, MPI_Status* status) {
+int RequestCalls::look_at(MPI_Request request, int* flag, MPI_Status* status) {
   (void)job_.note_caller();
-  PendingMessage& pending = *requests_.find(request);
+  PendingMessage& pending = mine(request);
   Patience patience(job_);
   while (!receives_.advance_open() || !receives_.test(pending) || !patience.looks())
     if (!job_.stays()) return MPI_ERR_OTHER;

@@ -1,5 +1,7 @@
 #include "mpi/failure_handler.hpp"
 
+#include <csignal>
+#include <cstdlib>
 #include <exception>
 #include <utility>
 
@@ -27,6 +29,15 @@ int& deferred_depth() {
 }
 
 }  // namespace
+
+void end_for_late_message(const Log& log, std::chrono::milliseconds after) {
+  log.error(
+      "MPI still receives a message of the application {} ms after a failure; this process ends, since the message "
+      "could change restored data",
+      after.count());
+  (void)std::raise(SIGKILL);
+  std::abort();
+}
 
 bool reports_failure(MPI_Comm comm, int code) {
   return ulfm::is_failure(code) || ulfm::is_revoked(comm) || ulfm::has_failed(comm);

@@ -10,10 +10,12 @@
 
 #include <mpi.h>
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <utility>
 
+#include "base/log.hpp"
 #include "mpi/lifeline.hpp"
 #include "tap/error_handlers.hpp"
 
@@ -22,6 +24,9 @@ namespace cairn {
 // Whether an error `code` on `comm` is due to a failure. MPI_Waitall only says that some of its requests have failed,
 // and non-blocking collectives of Open MPI 5.0 may return MPI_ERR_OTHER when a member has died.
 [[nodiscard]] bool reports_failure(MPI_Comm comm, int code);
+
+// Ends this process, since MPI still receives a message into the application's memory, so long after a failure.
+[[noreturn]] void end_for_late_message(const Log& log, std::chrono::milliseconds after);
 
 class FailureHandler {
  public:

@@ -8,12 +8,12 @@
 
 #include <cairn/cairn.hpp>
 
-#include "mpi/job_world.hpp"
 #include "mpi/launcher.hpp"
 #include "mpi/mpi_comm.hpp"
 #include "mpi/mpi_library.hpp"
 #include "mpi/mpi_request.hpp"
 #include "mpi/process.hpp"
+#include "opening/job_world.hpp"
 #include "repair/resilient.hpp"
 #include "repair/respawn.hpp"
 #include "repair/roles.hpp"

@@ -9,11 +9,11 @@
 #include <fmt/format.h>
 
 #include "base/log.hpp"
-#include "mpi/job_world.hpp"
 #include "mpi/mpi_comm.hpp"
 #include "mpi/mpi_request.hpp"
-#include "mpi/session_opening.hpp"
-#include "mpi/session_parts.hpp"
+#include "opening/job_world.hpp"
+#include "opening/session_opening.hpp"
+#include "opening/session_parts.hpp"
 #include "repair/respawn.hpp"
 #include "session/exception.hpp"
 #include "session/shared_setup.hpp"

@@ -25,9 +25,9 @@
 #include <cairn/cairn.hpp>
 
 #include "config/config.hpp"
-#include "mpi/job_judge.hpp"
 #include "mpi/mpi_comm.hpp"
 #include "mpi/process.hpp"
+#include "opening/job_judge.hpp"
 #include "recover/store_memory.hpp"
 #include "repair/failed_calls.hpp"
 #include "repair/pool.hpp"

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "mpi/session_parts.hpp"
+#include "opening/session_parts.hpp"
 #include "repair/resilient.hpp"
 #include "tap/hear.hpp"
 

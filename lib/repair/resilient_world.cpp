@@ -5,8 +5,8 @@
 
 #include "base/log.hpp"
 #include "mpi/failure_handler.hpp"
-#include "mpi/job_world.hpp"
-#include "mpi/session_parts.hpp"
+#include "opening/job_world.hpp"
+#include "opening/session_parts.hpp"
 #include "repair/resilient.hpp"
 #include "session/exception.hpp"
 #include "tap/world.hpp"

@@ -9,7 +9,7 @@
 #include <memory>
 #include <optional>
 
-#include "mpi/message_carrier.hpp"
+#include "carrier/message_carrier.hpp"
 #include "mpi/place_in.hpp"
 #include "replay/journal.hpp"
 

@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "codec/crc32c.hpp"
+#include "guard/repair_calls.hpp"
 #include "mpi/carried_messages.hpp"
-#include "mpi/repair_calls.hpp"
 #include "mpi/whole_count.hpp"
 
 namespace cairn::test {

@@ -9,9 +9,9 @@
 #include <random>
 #include <vector>
 
+#include "carrier/collectives/messages.hpp"
 #include "codec/crc32c.hpp"
 #include "mpi/carried_messages.hpp"
-#include "mpi/collectives/messages.hpp"
 
 namespace cairn::test {
 namespace {

@@ -1,5 +1,5 @@
 // Messages that a matched probe has found, of one process.
-#include "mpi/matched_messages.hpp"
+#include "carrier/matched_messages.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Which receive gets which message while several are open, of one process: MPI is asked nothing.
-#include "mpi/open_receives.hpp"
+#include "carrier/open_receives.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

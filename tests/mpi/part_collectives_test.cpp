@@ -14,7 +14,7 @@
 #include <cairn/lost_collectives.hpp>
 
 #include "bind/parts.hpp"
-#include "mpi/collectives/collectives.hpp"
+#include "carrier/collectives/collectives.hpp"
 #include "mpi/mpi_comm.hpp"
 #include "mpi/place_in.hpp"
 #include "replay/part_work.hpp"

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "mpi/collectives/messages.hpp"
+#include "carrier/collectives/messages.hpp"
 #include "mpi/payload.hpp"
 
 namespace cairn::test {

@@ -1,5 +1,5 @@
 // The requests that an application holds for messages of a carrier, of one process.
-#include "mpi/request_book.hpp"
+#include "carrier/request_book.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -63,6 +63,8 @@ class CarrierJob {
 
   // Any thread. A call begins: notes which thread makes it. Returns whether what it exchanges is logged.
   bool note_caller();
+  // Whether what this thread exchanges is logged, as far as is noted.
+  [[nodiscard]] bool is_logged_here() const { return is_session_thread() && !has_other_threads_; }
   [[nodiscard]] bool is_session_thread() const { return std::this_thread::get_id() == thread_; }
   [[nodiscard]] bool has_other_threads() const { return has_other_threads_; }
 

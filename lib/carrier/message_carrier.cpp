@@ -57,6 +57,7 @@ void MessageCarrier::sets_handler(MPI_Comm comm, MPI_Errhandler handler) {
 }
 
 int MessageCarrier::receive(const IncomingMessage& m, MPI_Status* status) {
+  if (m.peer != MPI_PROC_NULL) (void)job_.note_caller();
   if (!receives_.needs_request(m)) return receives_.receive(m, status);
   MPI_Request request = MPI_REQUEST_NULL;
   const int code = begin_receive(m, &request);

@@ -9,9 +9,9 @@ namespace cairn {
 
 using tap::IncomingMessage;
 
-bool Receives::needs_request(const IncomingMessage& m) {
+bool Receives::needs_request(const IncomingMessage& m) const {
   if (is_recorded(m.peer, m.tag)) return true;
-  return m.peer != MPI_PROC_NULL && job_.note_caller() && !open_.empty() &&
+  return m.peer != MPI_PROC_NULL && job_.is_logged_here() && !open_.empty() &&
          open_.is_behind(job_.channel_of(m.comm), m.peer, m.tag);
 }
 
@@ -67,6 +67,7 @@ std::optional<replay::DeadlockCheck::Needs> Receives::needs_message(const Channe
 }
 
 int Receives::begin(const IncomingMessage& m, PendingMessage& pending) {
+  if (m.peer != MPI_PROC_NULL) (void)job_.note_caller();
   pending.channel = &job_.channel_of(m.comm);
   pending.in = m;
   if (is_choice(m.peer, m.tag)) {
@@ -139,6 +140,7 @@ void Receives::settle_what_is_over() {
 }
 
 int Receives::probe(MPI_Comm comm, int peer, int tag, int* flag, MPI_Status* status) {
+  if (peer != MPI_PROC_NULL) (void)job_.note_caller();
   if (is_choice(peer, tag)) return probe_any(comm, peer, tag, flag, status);
   if (is_recorded(peer, tag)) return probe_recorded(comm, peer, tag, flag, status);
   return probe_named(comm, peer, tag, flag, status);

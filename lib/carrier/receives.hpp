@@ -26,8 +26,9 @@ class Receives {
   Receives(CarrierJob& job, MessageLog& log, RequestBook& requests, OpenReceives& open)
       : job_(job), log_(log), requests_(requests), open_(open), counts_(job) {}
 
-  // Whether a blocking receive has to be made with a request, since MPI must not choose its message yet.
-  [[nodiscard]] bool needs_request(const tap::IncomingMessage& message);
+  // Whether a blocking receive has to be made with a request, since MPI must not choose its message yet. Requires: the
+  // caller is noted.
+  [[nodiscard]] bool needs_request(const tap::IncomingMessage& message) const;
   // A blocking call. Returns MPI's code. Requires: not needs_request(message).
   int receive(const tap::IncomingMessage& message, MPI_Status* status);
   // A call with a request: `pending` becomes that of the message. Returns MPI's code.
@@ -58,7 +59,7 @@ class Receives {
   int probe_named(MPI_Comm comm, int peer, int tag, int* flag, MPI_Status* status);
 
   // Before restore(): whether MPI chooses the message of a call, and that is noted.
-  [[nodiscard]] bool is_choice(int peer, int tag);
+  [[nodiscard]] bool is_choice(int peer, int tag) const;
   // In a replacement: the message that the dead rank got.
   [[nodiscard]] Result<tap::IncomingMessage> message_of_the_dead(const tap::IncomingMessage& message);
   int receive_any(const tap::IncomingMessage& message, MPI_Status* status);
@@ -66,7 +67,7 @@ class Receives {
   void note_choice(std::uint64_t choice, const tap::IncomingMessage& message, const MPI_Status& status);
 
   // After restore(): the same, and that is recorded.
-  [[nodiscard]] bool is_recorded(int peer, int tag);
+  [[nodiscard]] bool is_recorded(int peer, int tag) const;
   int begin_any(const tap::IncomingMessage& message, PendingMessage& pending);
   OpenReceives::Tried try_open(PendingMessage& open);
   void becomes(PendingMessage& open, int peer, int tag);

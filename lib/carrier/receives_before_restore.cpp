@@ -7,9 +7,9 @@
 
 namespace cairn {
 
-bool Receives::is_choice(int peer, int tag) {
+bool Receives::is_choice(int peer, int tag) const {
   return peer != MPI_PROC_NULL && (peer == MPI_ANY_SOURCE || tag == MPI_ANY_TAG) && !job_.journal().is_started() &&
-         job_.note_caller();
+         job_.is_logged_here();
 }
 
 Result<tap::IncomingMessage> Receives::message_of_the_dead(const tap::IncomingMessage& m) {

@@ -15,9 +15,9 @@
 
 namespace cairn {
 
-bool Receives::is_recorded(int peer, int tag) {
+bool Receives::is_recorded(int peer, int tag) const {
   return peer != MPI_PROC_NULL && !OpenReceives::names_all(peer, tag) && job_.journal().is_started() &&
-         job_.journal().choices().is_recorded() && job_.note_caller();
+         job_.journal().choices().is_recorded() && job_.is_logged_here();
 }
 
 int Receives::begin_any(const tap::IncomingMessage& m, PendingMessage& pending) {

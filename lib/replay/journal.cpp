@@ -107,7 +107,7 @@ void Journal::enters(std::uint64_t call) {
   look_whether_caught_up();
 }
 
-bool Journal::fills() {
+bool Journal::note_growth() {
   const std::uint64_t growth = logged_ - std::exchange(logged_when_asked_, logged_);
   if (!started_ || growth == 0 || logged_ - logged_when_taken_ < 2 * growth) return false;
   return prologue_.bytes() + log_.bytes() + receipts_.bytes() + std::max(3 * growth, room() / 4) > room();

@@ -85,10 +85,10 @@ class Journal {
     taken_.push_back({call, version});
     logged_when_taken_ = logged_;
   }
-  // To be asked from time to time. Whether a quarter of the log's room is left, or the log will be full before it is
-  // asked three times more, if it grows as it did since it was asked last; and a snapshot would help: none has been
-  // taken lately.
-  [[nodiscard]] bool fills();
+  // To be called from time to time: notes how much the log has grown since the last call. Returns whether a quarter of
+  // its room is left, or it will be full before the third call from now, if it grows as fast; and a snapshot would
+  // help: none has been taken lately.
+  [[nodiscard]] bool note_growth();
   // What was logged since the rank has restored, in all, in millionths of what the log can hold.
   [[nodiscard]] std::uint64_t logged_millionths() const;
   // This version and older ones can be given up for it: the log is cut there.

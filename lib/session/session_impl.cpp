@@ -183,7 +183,7 @@ Result<LevelSet> SessionImpl::levels_by_rule() {
   auto beat = pulse()->call([this] {
     return Pulse::Mine{
         .stop = is_asked_to_stop(),
-        .log_fills = application_.journal && application_.journal->fills(),
+        .log_fills = application_.journal && application_.journal->note_growth(),
         .logged = application_.journal ? application_.journal->logged_millionths() : 0,
         .asked_for = link().take_snapshot_now(),
         .costs = application_.auto_levels ? application_.auto_levels->meter().costs() : RankCosts{},

@@ -213,7 +213,7 @@ TEST(Journal, asks_for_a_snapshot_before_its_log_is_full) {
   std::uint64_t call = 0;
   const auto make_call = [&] {
     EXPECT_TRUE(journal.sends({1, 0}, some_bytes(10)).value().is_logged);
-    if (journal.fills()) asked.push_back(call);
+    if (journal.note_growth()) asked.push_back(call);
     journal.enters(++call);
   };
   while (asked.empty() && call < 20) make_call();
@@ -235,7 +235,7 @@ TEST(Journal, asks_for_a_snapshot_while_a_quarter_of_its_room_is_left) {
   do {
     EXPECT_TRUE(journal.sends({1, 0}, some_bytes(10)).value().is_logged);
     journal.enters(++call);
-  } while (!journal.fills() && call < 200);
+  } while (!journal.note_growth() && call < 200);
   EXPECT_EQ(call, 76U) << "of 100";
 }
 
@@ -252,7 +252,7 @@ class JournalOfAReceiver : public testing::Test {
 TEST_F(JournalOfAReceiver, asks_for_a_snapshot_before_its_log_is_full) {
   int received = 0;
   do receive();
-  while (!journal_.fills() && ++received < kMost);
+  while (!journal_.note_growth() && ++received < kMost);
   EXPECT_GT(received, 20'000);
   EXPECT_LT(received, kMost);
   EXPECT_EQ(journal_.obstacle(), std::nullopt);

@@ -5,20 +5,16 @@
 
 #include <fmt/format.h>
 
-#include "codec/crc32c.hpp"
+#include "comm/backoff.hpp"
 #include "mpi/copied_message.hpp"
 #include "mpi/failure_handler.hpp"
-#include "mpi/payload.hpp"
 #include "mpi/place_in.hpp"
-#include "mpi/ulfm.hpp"
-#include "mpi/whole_count.hpp"
 #include "tap/hear.hpp"
 
 namespace cairn {
 namespace {
 
 using replay::Journal;
-using replay::Number;
 using tap::IncomingMessage;
 using tap::OutgoingMessage;
 

@@ -7,9 +7,6 @@
 #include "carrier/kept_type.hpp"
 #include "carrier/patience.hpp"
 #include "mpi/failure_handler.hpp"
-#include "mpi/payload.hpp"
-#include "mpi/ulfm.hpp"
-#include "mpi/whole_count.hpp"
 
 namespace cairn {
 

@@ -5,7 +5,6 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <source_location>
 
 #ifndef __has_feature
 #define __has_feature(x) 0
@@ -21,21 +20,32 @@ inline constexpr bool kChecksSlowly = true;
 inline constexpr bool kChecksSlowly = false;
 #endif
 
-[[noreturn]] inline void end_for_failed_check(const std::source_location& where) {
-  (void)std::fprintf(stderr, "cairn: %s:%u: a check failed in %s. This is a bug in Cairn. Please report it\n",
-                     where.file_name(), static_cast<unsigned>(where.line()), where.function_name());
+// Where a call stands, as a default argument. Clang 14 has no std::source_location.
+struct CodePlace {
+  const char* file;
+  int line;
+  const char* function;
+  static constexpr CodePlace here(const char* file = __builtin_FILE(), int line = __builtin_LINE(),
+                                  const char* function = __builtin_FUNCTION()) {
+    return {file, line, function};
+  }
+};
+
+[[noreturn]] inline void end_for_failed_check(const CodePlace& where) {
+  (void)std::fprintf(stderr, "cairn: %s:%d: a check failed in %s. This is a bug in Cairn. Please report it\n",
+                     where.file, where.line, where.function);
   std::abort();
 }
 
 // Always on: for what costs no more than a comparison.
-inline void check(bool holds, const std::source_location& where = std::source_location::current()) {
+inline void check(bool holds, const CodePlace& where = CodePlace::here()) {
   if (!holds) [[unlikely]]
     end_for_failed_check(where);
 }
 
 // `holds()` is not called where kChecksSlowly is false.
 template <class Holds>
-void check_slow(const Holds& holds, const std::source_location& where = std::source_location::current()) {
+void check_slow(const Holds& holds, const CodePlace& where = CodePlace::here()) {
   if constexpr (kChecksSlowly) check(holds(), where);
 }
 

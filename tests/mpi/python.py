@@ -169,18 +169,24 @@ def wrong_uses():
         if missing or "nothing was told" in output:
             raise AssertionError(f"{name}: it does not say {missing}\n{output}")
         print(f"{name} is told", flush=True)
+        return output
 
     case("arrays", '"a strided part" is not contiguous', "not list", '"objects" holds references', '"read-only" is read-only',
          '"foreign" has the byte order', '"placed" has 2 dimensions', '"complex": only integers and reals', "'/'",
          "cannot resize", '"nobody"', "level 7", "the session has ended")  # fmt: skip
+    output = case("lost-arrays", 'region "rebound": the program does not use this array any more', "assign to u[:]",
+                  'region "step": the program does not', 'region "resized" was resized after protect()', "step 1")  # fmt: skip
+    if output.count("RuntimeWarning: ") != 4 or "RuntimeWarning" in output.split("all arrays are in use")[0]:
+        raise AssertionError(f"two warnings on each of two ranks\n{output}")
     place = Place(mode="inline", node_size=1, at_end="continue")
     case("writes")
-    case("dtype", "MismatchError", "field float32[4]")
+    case("dtype", "told: MismatchError", "field float32[4]")
     case("fork", "a forked child cannot use it")
     place = Place(mode="inline", node_size=1)
-    case("raises", "ValueError: this is rubbish", "cairn: rank 1: ValueError has left the block", fails=True)
+    case("raises", "ValueError: this is rubbish", "cairn: rank 1: ValueError has left the block of cairn.Session", fails=True)
     case("finalizes", "MPI.Finalize() was called before the session ended")
-    case("no-config", "ConfigError", "job.ini.missing")
+    case("no-MPI", "UsageError: MPI is not initialized: import MPI from mpi4py")
+    case("no-config", "ConfigError", "job.ini.missing", "over a communicator of mpi4py, such as MPI.COMM_WORLD, not '/")
 
 
 def offline():

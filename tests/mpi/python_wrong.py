@@ -6,12 +6,14 @@
 import os
 import sys
 
+import mpi4py
 import numpy as np
-from mpi4py import MPI
-
-import cairn
 
 case, config = sys.argv[1:]
+mpi4py.rc.initialize = case != "no-MPI"
+from mpi4py import MPI  # noqa: E402
+
+import cairn  # noqa: E402
 
 
 def told(call):
@@ -42,6 +44,30 @@ def arrays(session):
     session.unprotect("kept")
 
 
+def lost_arrays(session):
+    """Arrays that are gone since they were protected."""
+    resized, rebound, viewed, step = np.zeros(5), np.ones(5), np.zeros(6), cairn.Value(0)
+    session.protect("resized", resized)
+    session.protect("rebound", rebound)
+    session.protect("viewed", viewed.reshape(2, 3))
+    session.protect("step", step)
+    session.restore()
+    session.snapshot(level=1)
+    print("all arrays are in use", flush=True)
+    rebound = rebound * 2
+    session.snapshot(level=1)
+    session.snapshot(level=1)
+    session.protect("rebound", rebound)
+    step = 1
+    session.snapshot(level=1)
+    resized.resize(100000, refcheck=False)
+    told(lambda: session.snapshot(level=1))
+    session.protect("resized", resized)
+    session.snapshot(level=1)
+    session.unprotect("step")
+    print(f"step {step}", flush=True)
+
+
 def another_dtype(session):
     """A restore into another type than that of the snapshot: the run before has written float64."""
     session.protect("field", np.zeros(4, np.float32))
@@ -58,14 +84,20 @@ def forked(session):
 
 
 def main():
+    if case == "no-MPI":
+        told(lambda: cairn.Session(MPI.COMM_WORLD, config))
+        return
     rank = MPI.COMM_WORLD.Get_rank()
     if case == "no-config":
+        told(lambda: cairn.Session(config))
         told(lambda: cairn.Session(MPI.COMM_WORLD, config + ".missing"))
         return
     with cairn.Session(MPI.COMM_WORLD, config) as session:
         if case == "arrays":
             arrays(session)
             session.restore()
+        elif case == "lost-arrays":
+            lost_arrays(session)
         elif case == "writes":
             session.protect("field", np.ones(4))
             session.restore()

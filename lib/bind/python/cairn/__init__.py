@@ -66,3 +66,8 @@ __all__ = [
     "sequence_part",
     "set_log",
 ]
+
+# Errors and help() show the names by which programs use them.
+for _name in __all__:
+    if isinstance(globals()[_name], type):
+        globals()[_name].__module__ = __name__

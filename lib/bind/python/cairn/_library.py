@@ -2,7 +2,7 @@
 
 import ctypes
 import os
-from ctypes import POINTER, byref, c_char_p, c_double, c_int, c_size_t, c_uint32, c_void_p
+from ctypes import POINTER, c_char_p, c_double, c_int, c_size_t, c_uint32, c_void_p
 from pathlib import Path
 
 _NAME = "libcairn.so.0.1"
@@ -96,27 +96,3 @@ def build_info():
 def path():
     """The file of the library."""
     return library._name
-
-
-def handle_of(MPI, comm):
-    """A communicator as the C API takes it: a pointer in Open MPI, an integer in MPICH."""
-    kind = {ctypes.sizeof(c_void_p): c_void_p, ctypes.sizeof(c_int): c_int}[MPI._sizeof(MPI.Comm)]
-    return kind(MPI._handleof(comm))
-
-
-def communicator_of(MPI, session):
-    """The communicator of the application's ranks, as mpi4py has it. Cairn owns it."""
-    comm = MPI.Intracomm()
-    library.cairn_comm.argtypes, library.cairn_comm.restype = [_session, c_void_p], c_int
-    code = library.cairn_comm(session, MPI._addressof(comm))
-    return code, comm
-
-
-def init(MPI, comm, config):
-    """cairn_init: the code, and the session."""
-    session = c_void_p()
-    handle = handle_of(MPI, comm)
-    library.cairn_init.argtypes = [type(handle), c_char_p, POINTER(_session)]
-    library.cairn_init.restype = c_int
-    code = library.cairn_init(handle, os.fsencode(config), byref(session))
-    return code, session

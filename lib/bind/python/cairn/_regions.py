@@ -1,9 +1,19 @@
 """What protect() takes, as the C API has it."""
 
+import sys
+import warnings
+
 import numpy
+
+from ._errors import UsageError
 
 # cairn_type, by the kind and size of a dtype.
 _NUMBERS = {"i1": 1, "i2": 2, "i4": 3, "i8": 4, "u1": 5, "u2": 6, "u4": 7, "u8": 8, "f4": 9, "f8": 10}
+
+
+def _references(holder, name):
+    """To what an attribute holds; without a count of references, many."""
+    return sys.getrefcount(getattr(holder, name)) if hasattr(sys, "getrefcount") else sys.maxsize
 
 
 class Value:
@@ -45,14 +55,28 @@ class Region:
             raise TypeError(f'region "{name}" is not contiguous: protect the whole array, or a copy of the part')
         if not array.dtype.isnative:
             raise TypeError(f'region "{name}" has the byte order of another kind of machine ({array.dtype})')
-        self.array = array
+        self.name, self.array = name, array
+        self.address, self._bytes = array.ctypes.data, array.nbytes
+        self._is_in_use = True
         # Dimensions are stored with the slowest first, which is the last of an array in Fortran's order.
         self.reverses = array.ndim > 1 and not array.flags.c_contiguous
 
-    @property
-    def address(self):
-        """Where its elements are."""
-        return self.array.ctypes.data
+    def check(self):
+        """Before its elements are read or written. numpy resizes an array if it is told not to look for references."""
+        if self.array.ctypes.data != self.address or self.array.nbytes != self._bytes:
+            raise UsageError(f'region "{self.name}" was resized after protect(), so its old elements are gone: '
+                             "protect it again after resize()")  # fmt: skip
+        if self._is_in_use and not self._is_referenced():
+            self._is_in_use = False
+            warnings.warn(f'cairn: region "{self.name}": the program does not use this array any more, and snapshots keep '
+                          "what it held: assign to u[:] or step.value, not to the name, or protect the new array",
+                          RuntimeWarning, stacklevel=4)  # fmt: skip
+
+    def _is_referenced(self):
+        """Whether anything but this object refers to the array, or to the one that it is a view of."""
+        if _references(self, "array") > _OF_HOLDER:
+            return True
+        return self.array.base is not None and _references(self.array, "base") > _OF_HOLDER
 
     @property
     def number(self):
@@ -68,3 +92,11 @@ class Region:
     def in_order(self, numbers):
         """Shape or place, with the slowest dimension first."""
         return tuple(reversed(numbers)) if self.reverses else tuple(numbers)
+
+
+class _Holder:
+    def __init__(self):
+        self.held = object()
+
+
+_OF_HOLDER = _references(_Holder(), "held") if hasattr(sys, "getrefcount") else 0

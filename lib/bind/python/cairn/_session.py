@@ -6,9 +6,10 @@ import traceback
 from ctypes import byref, c_int, c_size_t, c_uint32
 from dataclasses import dataclass
 
-from ._errors import HEAD, Error, UsageError, check
+from ._errors import HEAD, UsageError, check
 from ._kinds import Kind, Place
-from ._library import RestoreStatus, build_info, communicator_of, init, library, text
+from ._library import RestoreStatus, library, text
+from ._mpi import check_mpi, communicator_of, init
 from ._regions import Region
 
 
@@ -39,7 +40,7 @@ class Session:
     def __init__(self, comm, config=""):
         from mpi4py import MPI
 
-        _check_mpi(MPI)
+        check_mpi(MPI, comm)
         self._mpi, self._world = MPI, comm
         self._process = os.getpid()
         self._regions = {}
@@ -119,6 +120,7 @@ class Session:
 
         Returns its version, or None if none was due. Collective, at a safe point: no message is under way.
         """
+        self._check_regions()
         version = c_uint32()
         if level is None:
             check(self._call("cairn_snapshot", byref(version)))
@@ -165,6 +167,7 @@ class Session:
         Versions that are newer than a chosen one are abandoned, and not restored any more: see cairn_restore_version.
         Returns what it did, or None on a fresh start. Collective.
         """
+        self._check_regions()
         if version is not None:
             if name is not None:
                 raise ValueError("restore() copies a version into all regions: pass a name or a version")
@@ -201,13 +204,17 @@ class Session:
         self._regions.clear()
         check(code)
 
+    def _check_regions(self):
+        for region in self._regions.values():
+            region.check()
+
     def _usable(self):
         if os.getpid() != self._process:
             raise UsageError(f"this session is of process {self._process}, and a forked child cannot use it")
         if not self._handle:
             raise UsageError("the session has ended")
         if self._mpi.Is_finalized():
-            raise UsageError("MPI.Finalize() was called before the session ended: end the session first")
+            raise UsageError("MPI.Finalize() was called before the session ended: leave its block, or call finalize(), first")
 
     def _call(self, name, *arguments):
         self._usable()
@@ -222,15 +229,3 @@ def _name(name):
 
 def _sizes(numbers):
     return (c_size_t * len(numbers))(*(int(number) for number in numbers))
-
-
-def _check_mpi(MPI):
-    """One process cannot use two MPIs: an mpi4py of another one would get handles that mean something else."""
-    theirs = MPI.Get_library_version().split("\n")[0]
-    ours = build_info()
-    for name in ("Open MPI", "MPICH", "Intel(R) MPI"):
-        if name in ours and name not in theirs:
-            raise Error(f"mpi4py uses {theirs.strip()}, and Cairn was built with {name}: use an mpi4py of that MPI")
-    if not MPI.Is_initialized():
-        raise UsageError("MPI is not initialized: import MPI from mpi4py, or call MPI.Init() first")
-

@@ -2,7 +2,9 @@
 """The Python package over real ranks: heat is killed and comes back with the same bits, also from snapshots of a C++
 program, and wrong uses are told in words.
 
-    python.py BUILD SOURCE MPIEXEC PYTHON [KILLS]
+    python.py BUILD SOURCE MPIEXEC PYTHON [kills N]
+
+With `kills`, so many processes are killed, and nothing else is played.
 """
 
 import os
@@ -16,7 +18,7 @@ from pathlib import Path
 
 build, source = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
 mpiexec, python = sys.argv[3:5]
-kills = int(sys.argv[5]) if len(sys.argv) > 5 else 3
+kills = int(sys.argv[6]) if sys.argv[5:6] == ["kills"] else 0
 STEPS = 300
 CONFIG = """[job]
 name = python
@@ -69,19 +71,30 @@ class Place:
 
 
 HEAT = source / "examples" / "python" / "heat.py"
-# Runs heat.py and kills itself before the step that the directory's file names, once.
+# Runs heat.py, of which a process dies before the call of snapshot() that the directory's file names, once: a rank, or the
+# first head. Its node may be lost with it: its store, which is the last part of a path that is removed.
 KILLED = """
-import os, runpy, signal, sys
+import os, runpy, shutil, signal, sys
 import cairn
-step_of_death, rank_of_death, heat, *rest = sys.argv[1:]
+step_of_death, rank_of_death, lost, heat, *rest = sys.argv[1:]
 snapshot = cairn.Session.snapshot
 calls = 0
+def parent_of(pid):
+    return int(open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[1])
+def heads(ranks):
+    here = [int(name) for name in os.listdir("/proc") if name.isdigit()]
+    return sorted(pid for pid in here if pid not in ranks and parent_of(pid) == os.getppid())
 def counted(self, level=None):
     global calls
     calls += 1
-    if calls == int(step_of_death) and self.comm.Get_rank() == int(rank_of_death) and not os.path.exists("died"):
-        open("died", "w").close()
-        os.kill(os.getpid(), signal.SIGKILL)
+    if calls == int(step_of_death) and not os.path.exists("died"):
+        ranks = self.comm.allgather(os.getpid())
+        victim = heads(ranks)[0] if rank_of_death == "head" else ranks[int(rank_of_death)]
+        if self.comm.Get_rank() == 0:
+            open("died", "w").close()
+            shutil.rmtree(lost, ignore_errors=True)
+            os.kill(victim, signal.SIGKILL)
+        self.comm.Barrier()
     return snapshot(self, level)
 cairn.Session.snapshot = counted
 sys.argv = [heat, *rest]
@@ -107,18 +120,27 @@ def undisturbed(expected):
         expect(expected, place, place.mpirun(ranks, python, HEAT, place.config, STEPS, place.plate), f"mpirun, {mode}")
 
 
-def killed(expected):
-    script = "killed.py"
-    for number in range(kills):
-        place = Place()
-        (place.work / script).write_text(KILLED)
-        step, rank = random.randrange(8, STEPS), random.randrange(4)
-        output = place.ckpt_run(4, python, script, step, rank, HEAT, place.config, STEPS, place.plate)
+def killed(expected, count):
+    """In each mode, ranks and heads, some with their node. A lost node has reached L2 before."""
+    for number in range(count):
+        mode = ["rank", "inline", "thread"][number % 3]
+        place = Place(mode, node_size=3 if mode == "rank" else 2)
+        (place.work / "killed.py").write_text(KILLED)
+        loses_node = number % 2 == 1
+        lost = place.work / "local" / f"node000{random.randrange(2)}" if loses_node else "none"
+        step = random.randrange(100 if loses_node else 8, STEPS)
+        victim = random.choice([0, 1, 2, 3, *(["head"] * 2 if mode == "rank" else [])])
+        output = place.ckpt_run(4, python, "killed.py", step, victim, lost, HEAT, place.config, STEPS, place.plate)
+        what = f"ckpt-run, {mode}, {victim} killed at step {step}" + (f", {lost.name} lost" if loses_node else "")
         if not re.search(r"continues at step [1-9]", output):
-            raise AssertionError(f"rank {rank}, killed at step {step}: it did not continue\n{output}")
-        if "MPI calls are not intercepted" in output or "MPI_COMM_WORLD has the application ranks only" not in output:
-            raise AssertionError(f"the tap was not preloaded\n{output}")
-        expect(expected, place, output, f"ckpt-run, rank {rank} killed at step {step}")
+            raise AssertionError(f"{what}: it did not continue\n{output}")
+        if loses_node and "2 ranks from L2" not in output:
+            raise AssertionError(f"{what}: its ranks do not come from L2\n{output}")
+        if "MPI calls are not intercepted" in output:
+            raise AssertionError(f"{what}: the tap was not preloaded\n{output}")
+        if mode == "rank" and "MPI_COMM_WORLD has the application ranks only" not in output:
+            raise AssertionError(f"{what}: heads are in MPI_COMM_WORLD\n{output}")
+        expect(expected, place, output, what)
 
 
 def on_other_ranks(expected):
@@ -131,7 +153,7 @@ def on_other_ranks(expected):
         (place.work / "died").unlink(missing_ok=True)
         ranks, dies = 2 * per_node, life + 1 < len(lives)
         step, rank = random.randrange(15, STEPS // len(lives)) if dies else 0, random.randrange(ranks)
-        output = place.ckpt_run(ranks, python, script, step, rank, HEAT, place.config, STEPS, place.plate, fails=dies,
+        output = place.ckpt_run(ranks, python, script, step, rank, "none", HEAT, place.config, STEPS, place.plate, fails=dies,
                                 options=["--max-restarts", 0])  # fmt: skip
         continued = re.search(r"continues at step (\d+)", output)
         if bool(continued) != (life > 0) or (continued and int(continued[1]) <= begun):
@@ -218,6 +240,9 @@ def about():
 
 
 def main():
+    if kills:
+        killed(reference(), kills)
+        return
     about()
     offline()
     look()
@@ -225,7 +250,7 @@ def main():
     undisturbed(expected)
     from_cpp(expected)
     without_a_node(expected)
-    killed(expected)
+    killed(expected, 4)
     on_other_ranks(expected)
     wrong_uses()
 

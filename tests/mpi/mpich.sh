@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Jobs of MPICH, beside Open MPI, whose compilers and launcher stay the default: builds the examples with MPICH into
-# BUILD/mpich, by Clang and unoptimised, and plays any_launcher.py with them and BUILD's ckpt-run, and world_mode.py:
+# BUILD/mpich, by Clang and unoptimised, and plays any_launcher.py with them and BUILD's ckpt-run, world_mode.py, and
+# python_mpich.py:
 #
 #   mpich.sh BUILD
 set -euo pipefail
@@ -34,3 +35,4 @@ python3 "$here/mpi_table.py" mpicc.mpich "$build/mpich/lib/libcairn-tap.so" "$he
 timeout -s KILL 300 python3 "$here/any_launcher.py" "$build/mpich/bin" "$build/bin/ckpt-run" mpirun.mpich
 timeout -s KILL 300 python3 "$here/world_mode.py" "$build/bin/ckpt-run" "$(command -v mpirun.mpich)" \
   "$build/mpich/tests/mpi/world_programs" "${cases[@]}"
+timeout -s KILL 300 python3 "$here/python_mpich.py" "$build/mpich" "$build/bin/ckpt-run" mpirun.mpich

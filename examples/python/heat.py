@@ -17,7 +17,9 @@ import cairn
 ROWS, COLUMNS = 61, 47
 steps = int(sys.argv[2]) if len(sys.argv) > 2 else 1000
 
-with cairn.Session(MPI.COMM_WORLD, sys.argv[1]) as session:
+
+def heat(session):
+    """Entered at the start, and again when a process has died and the job goes on without a restart."""
     comm = session.comm
     rank, size = comm.Get_rank(), comm.Get_size()
     first, last = ROWS * rank // size, ROWS * (rank + 1) // size
@@ -42,3 +44,6 @@ with cairn.Session(MPI.COMM_WORLD, sys.argv[1]) as session:
         print(f"step {step.value}: {np.vstack(whole).sum():.12f}", flush=True)
         if len(sys.argv) > 3:
             np.vstack(whole).tofile(sys.argv[3])
+
+
+cairn.run(heat, MPI.COMM_WORLD, sys.argv[1])

@@ -26,8 +26,10 @@ UNHEARD = "[job]\ntap = off"  # Cairn knows no communicator that the application
 
 
 class Scenarios:
-    HELPERS = ("HELPERS", "pause_ms", "start", "start_supervised", "start_on_world", "start_residual", "expect_same_plate", "drawn_of")
+    HELPERS = ("HELPERS", "pause_ms", "start", "start_supervised", "start_on_world", "start_residual", "start_in_python",
+               "by_ckpt_run", "expect_repaired_python", "python_plate", "expect_same_plate", "drawn_of")  # fmt: skip
     pause_ms = PAUSE_MS
+    python_plate = b""  # of a program in Python that nothing happened to
 
     def __init__(self, heat, swing, ckpt_run, directory, draw=None):
         self.draw = draw
@@ -45,6 +47,8 @@ class Scenarios:
         self.handlers = str(Path(heat).with_name("handlers"))
         self.world = str(Path(heat).with_name("world_repair"))
         self.directory = directory
+        os.environ |= {"PYTHONPATH": str(Path(__file__).parents[2] / "lib" / "bind" / "python"),
+                       "CAIRN_LIBRARY": str(Path(heat).parents[1] / "lib" / "libcairn.so")}  # fmt: skip
         self.reference = jobs.reference_plate(heat, directory / "reference", STEPS)
 
     def start(self, mode="spares", **options):
@@ -251,6 +255,51 @@ class Scenarios:
             job.close()
         if strings[0] != strings[1]:
             raise jobs.Failed("the string differs from that of the run that nothing happened to")
+
+    def a_program_in_python_goes_back_to_the_start_of_its_function(self):
+        # A survivor may crash inside MPI: then spares more take over.
+        supervised = {"spares": 5, "launcher": self.by_ckpt_run("--spares", "5")}
+        for options in [{"spares": 5}, supervised, supervised | {"more_arguments": ["foreign"]}]:
+            self.expect_repaired_python(["rank 1", "head", "rank 0"], **options)
+
+    def survivors_in_python_stay_in_their_calls_where_only_the_lost_roll_back(self):
+        self.expect_repaired_python(["rank 1"], spares=2, more="rollback = lost", launcher=self.by_ckpt_run("--spares", "2"))
+
+    def a_session_in_python_that_cannot_roll_back_ends_and_says_what_to_call(self):
+        job = self.start_in_python(spares=2, more_arguments=["session"])
+        job.wait_for_start()
+        kill(job, ["rank 1"])
+        job.finish(60)
+        expect(job, job.says("only cairn.run() can roll back"), "it does not say what to call")
+        expect(job, not job.plate.exists(), "there is a plate")
+        job.close()
+
+    def by_ckpt_run(self, *options):
+        """On three ranks and a head."""
+        return [self.ckpt_run, "-n", "3", *options, "--config"]
+
+    def expect_repaired_python(self, victims, **options):
+        """Each dies after a snapshot, and the plate is that of a run that nothing happened to."""
+        if not self.python_plate:
+            job = self.start_in_python(spares=1)
+            job.finish()
+            expect(job, job.plate.exists(), "undisturbed, it has no plate")
+            self.python_plate = job.plate.read_bytes()
+            job.close()
+        job = self.start_in_python(**options)
+        for number, victim in enumerate(victims, 1):
+            job.wait_for("a snapshot", lambda: any(job.directory.glob("local/**/*.shard")))
+            kill(job, [victim])
+            job.wait_for("its repair", lambda number=number: job.says(f"repair {number}:"))
+        job.finish(patience_s=60)
+        expect(job, job.restarts() == 0, "ckpt-run had to start it again")
+        expect(job, not (job.supervised and job.says("are not intercepted")), "the tap was not preloaded")
+        expect(job, job.plate.exists() and job.plate.read_bytes() == self.python_plate, "the result differs")
+        job.close()
+
+    def start_in_python(self, more_arguments=(), **options):
+        program = ["python3", str(Path(__file__).with_name("python_heat.py")), *more_arguments]
+        return self.start(program=program, steps=120, **options)
 
     # A survivor may crash inside MPI's agreement, seen in 2 of 24 failures under load; a spare more then takes over.
     def survivors_come_back_that_wait_for_each_other_where_a_failure_was_met(self):

@@ -21,12 +21,14 @@ the same order.
     cairn.open("checkpoints")["heat"][52]["plate"]      # an array; needs no MPI
 """
 
+from ._answers import Restored, State
 from ._errors import (
     CommunicationError,
     ConfigError,
     CorruptError,
     Error,
     MismatchError,
+    Rollback,
     StorageError,
     TakenOverError,
     UnrecoverableError,
@@ -38,7 +40,8 @@ from ._log import set_log
 from ._offline import Job, Jobs, Snapshot
 from ._offline import open_stores as open
 from ._regions import Value
-from ._session import Restored, Session
+from ._run import run
+from ._session import Session
 
 __all__ = [
     "CommunicationError",
@@ -51,8 +54,10 @@ __all__ = [
     "MismatchError",
     "Place",
     "Restored",
+    "Rollback",
     "Session",
     "Snapshot",
+    "State",
     "StorageError",
     "TakenOverError",
     "UnrecoverableError",
@@ -61,6 +66,7 @@ __all__ = [
     "build_info",
     "like",
     "of_rank",
+    "run",
     "same",
     "sequence",
     "sequence_part",

@@ -39,6 +39,10 @@ class CommunicationError(Error):
     """A peer cannot be reached."""
 
 
+class Rollback(BaseException):
+    """A process has died. It leaves the function that run() calls, and run() calls that again: do not catch it."""
+
+
 OK, HEAD, ROLLBACK = 0, 1, 2
 _KINDS = {-1: UsageError, -2: ConfigError, -3: StorageError, -4: CorruptError, -5: UnrecoverableError,
           -6: MismatchError, -7: TakenOverError, -8: CommunicationError}  # fmt: skip
@@ -49,5 +53,5 @@ def check(code):
     if code == OK:
         return
     if code == ROLLBACK:
-        raise CommunicationError("a process has died, and Python programs cannot roll back: set [recovery] mode = restart")
+        raise Rollback("a process died; only cairn.run() can roll back: call it, or set [recovery] mode = restart")
     raise _KINDS.get(code, Error)(text(library.cairn_error_text()))

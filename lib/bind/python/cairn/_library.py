@@ -42,6 +42,10 @@ _FUNCTIONS = {
     "cairn_restore_region": [_session, c_char_p],
     "cairn_restore_info": [_session, POINTER(RestoreStatus)],
     "cairn_should_stop": [_session],
+    "cairn_failed": [_session],
+    "cairn_catches_up": [_session],
+    "cairn_state": [_session],
+    "cairn_recover": [_session],
     "cairn_suspect": [_session, c_char_p],
     "cairn_finalize": [POINTER(_session)],
 }

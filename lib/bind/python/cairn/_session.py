@@ -4,26 +4,13 @@ import os
 import sys
 import traceback
 from ctypes import byref, c_int, c_size_t, c_uint32
-from dataclasses import dataclass
 
+from ._answers import Restored, State
 from ._errors import HEAD, UsageError, check
 from ._kinds import Kind, Place
 from ._library import RestoreStatus, library, text
 from ._mpi import check_mpi, communicator_of, init
 from ._regions import Region
-
-
-@dataclass(frozen=True)
-class Restored:
-    """What restore() did."""
-
-    version: int  # of the snapshot
-    incarnation: int  # number of the run that took it
-    ranks_from: tuple  # application ranks of the job whose data came from L1, L2, L3, L4
-    my_level: int  # the level from which this rank's data came
-    lost_nodes: int  # nodes that took part in the snapshot, and whose store is missing
-    seconds: float  # that it took
-    old_ranks: int  # application ranks of the job that took the snapshot
 
 
 class Session:
@@ -41,30 +28,45 @@ class Session:
         from mpi4py import MPI
 
         check_mpi(MPI, comm)
-        self._mpi, self._world = MPI, comm
-        self._process = os.getpid()
-        self._regions = {}
-        code, self._handle = init(MPI, comm, config)
+        code, handle = init(MPI, comm, config)
         if code == HEAD:
             raise SystemExit(0)
-        if code < 0:
-            check(code)
-        code, self._comm = communicator_of(MPI, self._handle)
         check(code)
+        self._begin(MPI, comm, handle)
+
+    def _begin(self, MPI, world, handle):
+        self._mpi, self._world, self._handle = MPI, world, handle
+        self._process = os.getpid()
+        self._regions = {}
+        self._is_of_run = False  # which decides what an exception means
+        code, self._comm = communicator_of(MPI, handle)
+        check(code)
+
+    def _recovered(self):
+        """The session with which this process goes on after a failure; this one has ended. Collective."""
+        check(self._call("cairn_recover"))
+        session = Session.__new__(Session)
+        session._begin(self._mpi, self._world, self._handle)
+        self._handle = None
+        return session
 
     def __enter__(self):
         return self
 
     def __exit__(self, kind, error, trace):
-        if not self._handle or os.getpid() != self._process:
+        if not self._handle or os.getpid() != self._process or (kind and self._is_of_run):
             return
         if kind is None:
             self.finalize()
             return
+        self._end_job(error, "the block of cairn.Session")
+
+    def _end_job(self, error, left):
+        if self._mpi.Is_finalized():
+            return
         sys.stdout.flush()
-        traceback.print_exception(kind, error, trace)
-        rank = self._world.Get_rank()
-        print(f"cairn: rank {rank}: {kind.__name__} has left the block of cairn.Session without finalize(), "
+        traceback.print_exception(type(error), error, error.__traceback__)
+        print(f"cairn: rank {self._world.Get_rank()}: {type(error).__name__} has left {left} without finalize(), "
               "so the job ends", file=sys.stderr, flush=True)  # fmt: skip
         self._world.Abort(1)
 
@@ -189,6 +191,24 @@ class Session:
         return self._call("cairn_should_stop") == 1
 
     @property
+    def state(self):
+        """How this process entered the application: a cairn.State."""
+        return State(self._call("cairn_state"))
+
+    @property
+    def failed(self):
+        """Whether this process knows that another one has died: for loops without calls of Cairn. Local."""
+        return self._call("cairn_failed") == 1
+
+    @property
+    def catches_up(self):
+        """With [recovery] rollback = lost: whether this process computes again what the dead rank had computed.
+
+        Survivors do not repeat their calls, so between restore() and the loop of time steps it must not communicate.
+        """
+        return self._call("cairn_catches_up") == 1
+
+    @property
     def storage_error(self):
         """Why a snapshot last failed because of storage; "" if none did."""
         return text(self._call("cairn_storage_error"))
@@ -201,7 +221,8 @@ class Session:
         """Waits for background work, writes the newest snapshot to L4, and ends the job's chain. Collective."""
         self._usable()
         code = library.cairn_finalize(byref(self._handle))
-        self._regions.clear()
+        if not self._handle:
+            self._regions.clear()
         check(code)
 
     def _check_regions(self):

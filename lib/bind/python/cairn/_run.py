@@ -1,0 +1,62 @@
+"""run: a function that is entered again when a process has died."""
+
+import sys
+import time
+
+from ._errors import Rollback
+from ._session import Session
+
+_PATIENCE_S = 1  # as cairn_run: an error may be the consequence of a failure that this process does not know yet
+
+
+def run(main, comm, config=""):
+    """Opens a session over `comm`, calls `main(session)`, and finalizes the session. Returns what `main` has returned.
+
+    With [recovery] mode = spares or respawn, the job continues when a process dies. On survivors, an exception leaves
+    `main`: cairn.Rollback out of a call of Cairn, MPI.Exception out of a call of MPI. `main` is then called again, with
+    a new session: it makes its arrays, protects them and restores. Processes that replace dead ones enter it, too.
+
+    So `main` sets all variables that it uses, also global ones, and does not catch these two. Communicators and requests
+    of the session before are not used again. Another exception ends the whole job, as with cairn.Session. Heads, and
+    spares that are not needed, raise SystemExit when the job is over. Collective over `comm`.
+    """
+    session = Session(comm, config)
+    while True:
+        session._is_of_run = True
+        try:
+            result = main(session)
+        except BaseException as error:
+            if not _is_of_failure(session, error):
+                session._end_job(error, "the function that cairn.run has called")
+                raise
+        else:
+            if not session._handle or _finalizes(session):
+                return result
+        # Out of the handler: the frames of `main` are gone, with their arrays.
+        session = session._recovered()
+
+
+def _finalizes(session):
+    """False if a process has died before all ranks had finished."""
+    try:
+        session.finalize()
+    except Rollback:
+        return False
+    return True
+
+
+def _is_of_failure(session, error):
+    """Whether the job rolls back. An error of the application may be due to wrong data of a rank that rolls back."""
+    if isinstance(error, Rollback):
+        return True
+    if not session._handle or session._mpi.Is_finalized():
+        return False
+    deadline = time.monotonic() + _PATIENCE_S
+    while not session.failed:
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.01)
+    if not isinstance(error, session._mpi.Exception):
+        print(f"cairn: rank {session.comm.Get_rank()}: {type(error).__name__} while a process died, so it rolls back: "
+              f"{error}", file=sys.stderr, flush=True)  # fmt: skip
+    return True

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iterator>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "mpi/mpi_request.hpp"
@@ -46,6 +47,16 @@ CommandLine this_command_line() {
   return line;
 }
 
+// The same with the libraries that were preloaded into this process, such as libcairn-tap. ckpt-run names them to the
+// ranks alone, so the daemon that starts the new processes does not have this variable.
+CommandLine with_preload(CommandLine line) {
+  const char* const preload = std::getenv("LD_PRELOAD");
+  if (preload == nullptr || *preload == '\0') return line;
+  line.arguments.insert(line.arguments.begin(), {std::string("LD_PRELOAD=") + preload, line.program});
+  line.program = "/usr/bin/env";
+  return line;
+}
+
 // Checked before the start: if mpirun of Open MPI 5.0 cannot run the program, it also kills the process that requested
 // the start, and reports nothing.
 bool can_run(const std::string& program) {
@@ -67,6 +78,7 @@ struct Started {
 Started start(const Start& what) {
   CommandLine line = this_command_line();
   if (!can_run(line.program)) return {.refused = true};
+  line = with_preload(std::move(line));
   std::vector<char*> argv;
   for (std::string& argument : line.arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);

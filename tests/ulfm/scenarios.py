@@ -265,6 +265,11 @@ class Scenarios:
     def survivors_in_python_stay_in_their_calls_where_only_the_lost_roll_back(self):
         self.expect_repaired_python(["rank 1"], spares=2, more="rollback = lost", launcher=self.by_ckpt_run("--spares", "2"))
 
+    def new_processes_in_python_intercept_mpi_as_those_that_ckpt_run_starts(self):
+        # In Open MPI 5.0, started processes may hang in MPI_Finalize: ckpt-run ends them.
+        launcher = self.by_ckpt_run("--linger", "2s")
+        self.expect_repaired_python(["rank 1", "rank 0"], mode="respawn", spares=0, launcher=launcher)
+
     def a_session_in_python_that_cannot_roll_back_ends_and_says_what_to_call(self):
         job = self.start_in_python(spares=2, more_arguments=["session"])
         job.wait_for_start()

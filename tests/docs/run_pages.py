@@ -2,6 +2,7 @@
 """Does what README.md and the pages of lib/doc say, as a reader would, each page in a directory of its own.
 
     run_pages.py BUILD SOURCE [PAGE]
+    run_pages.py --home HOME SOURCE PAGE...     where HOME or the system has Cairn already
 
 Blocks of a page, by their language and by the word behind it:
 
@@ -63,7 +64,8 @@ class Reader:
             self.env.pop(name, None)
         self.env.pop("PKG_CONFIG_PATH", None)
         # Debian's Python, which has h5py, comes before others that the machine may have.
-        (home / "bin").mkdir()
+        (home / "bin").mkdir(exist_ok=True)
+        (home / "bin" / "python3").unlink(missing_ok=True)
         (home / "bin" / "python3").symlink_to("/usr/bin/python3")
         self.env["PATH"] = f"{home}/bin:{os.environ['PATH']}"
         self.prefix = home / prefix_in(source / "README.md")
@@ -232,7 +234,17 @@ def check_keys(source):
             problem(f"{ini}:{number}", f"no page names the key {key[1]}")
 
 
+def follow_all(reader, source, wanted):
+    for page in pages(source):
+        if page.name in wanted:
+            reader.follow(page)
+
+
 def main():
+    if sys.argv[1] == "--home":
+        home, source = Path(sys.argv[2]).resolve(), Path(sys.argv[3]).resolve()
+        follow_all(Reader(None, source, home), source, sys.argv[4:])
+        return
     build, source = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
     wanted = sys.argv[3:] or [page.name for page in pages(source)]
     check_links(source)
@@ -241,11 +253,9 @@ def main():
     with tempfile.TemporaryDirectory(prefix="cairn-pages-") as home:
         reader = Reader(build, source, Path(home))
         reader.install()
-        for page in pages(source):
-            if page.name in wanted:
-                reader.follow(page)
-    if problems:
-        sys.exit("\n".join(problems))
+        follow_all(reader, source, wanted)
 
 
 main()
+if problems:
+    sys.exit("\n".join(problems))

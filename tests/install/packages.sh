@@ -18,12 +18,7 @@ for program in lintian dpkg-shlibdeps file; do
 done
 
 build=$1/deb
-suite=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
-[[ -n $suite ]] || die "/etc/os-release names no release of Debian"
-cache=${XDG_CACHE_HOME:-$HOME/.cache}/cairn
-base=$cache/$suite-base
-fresh=$cache/$suite-fresh
-kept=$cache/$suite-kept
+suite=$(this_debian)
 
 # As in README.md, but below this build.
 cmake -S "$top" --preset deb -B "$build"
@@ -31,20 +26,8 @@ rm -f "$build"/*.deb
 timeout -s KILL 1200 cmake --build "$build" --target package
 lintian --allow-root --fail-on error --tag-display-limit 0 "$build"/*.deb
 
-# One run at a time. A run that was killed leaves its root.
-mkdir -p "$cache" "$kept"
-exec {lock}>"$cache/$suite.lock"
-timeout 900 flock "$lock" || die "another test holds $cache/$suite.lock"
-rm -rf --one-file-system "$fresh"
+fresh_debian_root "$suite"
 trap 'rm -rf --one-file-system "$fresh" "$kept/packages"' EXIT
-if [[ ! -d $base ]]; then
-  make_debian_root "$suite" "$base" >"$cache/$suite-base.log" 2>&1 ||
-    die "no root of $suite could be made: $cache/$suite-base.log"
-fi
-cp -a "$base" "$fresh"
-cp /etc/resolv.conf "$fresh/etc/resolv.conf"
-# Without these names, each mpirun would wait ten seconds for the network.
-printf '127.0.0.1 localhost %s\n' "$(uname -n)" >"$fresh/etc/hosts"
 rm -rf "$kept/packages"
 mkdir "$kept/packages"
 cp "$build"/*.deb "$kept/packages"

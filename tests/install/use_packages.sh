@@ -110,7 +110,10 @@ serves_python() {
   timeout -s KILL 120 ckpt-run -n $((ranks - 1)) --config heat.ini -- python3 $heat heat.ini 80 >output 2>&1 || fails "$heat"
   grep -q 'continues at step 50' output || fails "$heat did not go on where it was"
   ! grep -q 'MPI calls are not intercepted' output || fails "$heat does not intercept MPI calls"
-  say "python: went on"
+  mkdir home-python
+  timeout -s KILL 300 python3 -B /cairn/tests/docs/run_pages.py --home home-python /cairn python.md >output 2>&1 ||
+    fails "python.md with packages"
+  say "python: went on, and the page is right"
 }
 
 is_purged() {

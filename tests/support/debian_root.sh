@@ -35,3 +35,32 @@ in_debian_root() {
       OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 DEBIAN_FRONTEND=noninteractive "$@"
   ' in_debian_root "$1" "$2" "$top" "${@:3}"
 }
+
+# fresh_debian_root SUITE: makes $fresh, a copy of the release's minimal system, which is kept, and $kept, a directory for
+# archives of packages. One caller at a time; a caller that was killed leaves its root to the next. The caller removes $fresh.
+fresh_debian_root() {
+  local cache=${XDG_CACHE_HOME:-$HOME/.cache}/cairn suite=$1 lock
+  local base=$cache/$suite-base
+  fresh=$cache/$suite-fresh
+  kept=$cache/$suite-kept
+  mkdir -p "$cache" "$kept"
+  exec {lock}>"$cache/$suite.lock"
+  timeout 900 flock "$lock" || die "another test holds $cache/$suite.lock"
+  rm -rf --one-file-system "$fresh"
+  if [[ ! -d $base ]]; then
+    make_debian_root "$suite" "$base" >"$cache/$suite-base.log" 2>&1 ||
+      die "no root of $suite could be made: $cache/$suite-base.log"
+  fi
+  cp -a "$base" "$fresh"
+  cp /etc/resolv.conf "$fresh/etc/resolv.conf"
+  # Without these names, each mpirun would wait ten seconds for the network.
+  printf '127.0.0.1 localhost %s\n' "$(uname -n)" >"$fresh/etc/hosts"
+}
+
+# The release that this machine runs.
+this_debian() {
+  local suite
+  suite=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
+  [[ -n $suite ]] || die "/etc/os-release names no release of Debian"
+  echo "$suite"
+}

@@ -52,6 +52,18 @@ class Directory:
         print(f"rehearse: {kind} {' '.join(options)}: as it should be", flush=True)
         return output
 
+    def two_at_once(self):
+        """Each has stores of its own."""
+        options = ["--rehearse", "--kills", "2", "--seed", "11"]
+        command = [self.ckpt_run, "-n", "2", *options, "--", self.program, "good", self.config]
+        runs = [subprocess.Popen(["timeout", "-s", "KILL", str(LIMIT_S), *command], stdout=subprocess.PIPE,
+                                 stderr=subprocess.STDOUT, text=True) for _ in range(2)]  # fmt: skip
+        for run in runs:
+            output, _ = run.communicate()
+            if run.returncode != 0 or "the program has the same result after failures" not in output:
+                sys.exit(f"rehearse: two at once: {run.returncode}\n{output}")
+        print("rehearse: two at once do not disturb each other", flush=True)
+
     def snapshots(self):
         listed = subprocess.run([self.tool, "list", "--config", self.config, "--json"], stdout=subprocess.PIPE, check=False)
         return [one["version"] for one in json.loads(listed.stdout or "{}").get("snapshots", [])]
@@ -68,6 +80,8 @@ def main():
     at.expect("good", [], 0, deaths, "the program has the same result after failures: 3 regions, 4812 bytes, equal bit by bit")
     if at.snapshots() != mine:
         sys.exit(f"rehearse: the job's own snapshots were {mine}, and are {at.snapshots()}")
+
+    at.two_at_once()
 
     no = "the program has another result after failures"
     at.expect("forgotten", [], 1, deaths, "region now of rank 0 differs in 100 of 100 elements: element 0 is ",

@@ -43,11 +43,15 @@ std::uint32_t usable_processors() {
   return static_cast<std::uint32_t>(std::max(1, CPU_COUNT(&set)));
 }
 
+}  // namespace
+
 std::string host_name() {
   std::array<char, 256> name{};
   if (::gethostname(name.data(), name.size() - 1) != 0) return "localhost";
   return name.data();
 }
+
+namespace {
 
 Result<std::vector<std::string>> slurm_hosts() {
   const char* const list = std::getenv("SLURM_JOB_NODELIST");

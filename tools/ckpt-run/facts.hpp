@@ -48,6 +48,9 @@ struct Facts {
 
 using cairn::same_host;
 
+// Of this host, as the system has it.
+[[nodiscard]] std::string host_name();
+
 [[nodiscard]] bool is_this_host(const Facts& facts, std::string_view host);
 
 // The launcher's name for this host: Slurm leaves out the domain.

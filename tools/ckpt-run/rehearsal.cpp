@@ -13,8 +13,10 @@
 #include <fmt/format.h>
 
 #include "exit_code.hpp"
+#include "facts.hpp"
 #include "inspect/survey.hpp"
 #include "process.hpp"
+#include "rehearsal_scratch.hpp"
 #include "session/handover.hpp"
 #include "store/names.hpp"
 #include "store/posix/posix_store.hpp"
@@ -30,43 +32,19 @@ using cairn::Status;
 
 using Variables = std::map<std::string, std::string>;
 
-// One run's stores, as those of a job of its own. They are removed with this.
-class Scratch {
- public:
-  Scratch(const cairn::Config& config, const std::string& which)
-      : config_(config), job_(fmt::format("{}.rehearsal-{}", config.job.name, which)) {
-    remove();
-  }
-  ~Scratch() { remove(); }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-
-  [[nodiscard]] const std::string& job() const { return job_; }
-  // A snapshot at each call, and one at the end that all ranks' data are in.
-  [[nodiscard]] Variables variables() const {
-    Variables variables{{"CAIRN_JOB_NAME", job_}, {"CAIRN_RESTART_MODE", "fresh"}, {"CAIRN_LEVELS_L1", "every 1"}};
-    if (config_.levels.of(cairn::LevelId::global).kind == cairn::Interval::Kind::off)
-      variables["CAIRN_LEVELS_L4"] = "every 1000000";
-    return variables;
-  }
-  [[nodiscard]] std::string deaths_directory() const {
-    return (fs::path(config_.storage.global) / fmt::format(".{}.deaths", job_)).string();
-  }
-
- private:
-  // On this host. Those of other hosts are empty once a run has ended, and a next one starts fresh.
-  void remove() const {
-    std::error_code error;
-    fs::remove_all(fs::path(config_.storage.global) / job_, error);
-    fs::remove_all(deaths_directory(), error);
-    fs::remove_all(fs::path(config_.storage.local) / job_, error);
-    for (const auto& entry : fs::directory_iterator(config_.storage.local, error))
-      if (entry.path().filename().string().starts_with("node")) fs::remove_all(entry.path() / job_, error);
-  }
-
-  const cairn::Config& config_;
-  std::string job_;
+// One of the program's runs, as a job of its own.
+struct Run {
+  std::string what;  // for errors
+  std::string job;
 };
+
+// A snapshot at each call, and one at the end that all ranks' data are in.
+Variables variables_of(const Run& run, const cairn::Config& config) {
+  Variables variables{{"CAIRN_JOB_NAME", run.job}, {"CAIRN_RESTART_MODE", "fresh"}, {"CAIRN_LEVELS_L1", "every 1"}};
+  if (config.levels.of(cairn::LevelId::global).kind == cairn::Interval::Kind::off)
+    variables["CAIRN_LEVELS_L4"] = "every 1000000";
+  return variables;
+}
 
 // The last snapshot of a run, as it is at L4.
 struct LastSnapshot {
@@ -81,11 +59,11 @@ tl::unexpected<cairn::Error> no_snapshot() {
                      "call snapshot() in its loop and finalize() at its end");
 }
 
-Result<LastSnapshot> last_snapshot(const cairn::Config& config, const Scratch& scratch) {
-  auto global = cairn::PosixStore::open_existing(config.storage.global, scratch.job());
+Result<LastSnapshot> last_snapshot(const cairn::Config& config, const std::string& job) {
+  auto global = cairn::PosixStore::open_existing(config.storage.global, job);
   if (!global && global.error().code == Code::not_found) return no_snapshot();
   if (!global) return fail(global.error());
-  auto sealer = cairn::make_sealer(config.integrity.key_file, scratch.job());
+  auto sealer = cairn::make_sealer(config.integrity.key_file, job);
   if (!sealer) return fail(sealer.error());
   LastSnapshot last;
   last.stores = std::make_unique<cairn::JobStores>(cairn::JobStores{{}, *global, *sealer});
@@ -121,17 +99,17 @@ Result<int> run_to_end(const std::vector<std::string>& command, const Variables&
   }
 }
 
-Result<LastSnapshot> play(const std::vector<std::string>& command, const cairn::Config& config, const Scratch& scratch,
-                          const std::string& rehearsal, Signals& signals, const std::string& what) {
-  Variables variables = scratch.variables();
+Result<LastSnapshot> play(const std::vector<std::string>& command, const cairn::Config& config, const Run& run,
+                          const std::string& rehearsal, Signals& signals) {
+  Variables variables = variables_of(run, config);
   variables[cairn::kRehearsalVariable] = rehearsal;
   const auto code = run_to_end(command, variables, signals);
   if (!code) return fail(code.error());
   if (*code != 0)
     return cairn::fail(*code == kUnusable ? Code::invalid_argument : Code::failed_elsewhere,
-                       fmt::format("{} has failed: ckpt-run ended with code {}", what, *code),
+                       fmt::format("{} has failed: ckpt-run ended with code {}", run.what, *code),
                        "the lines above say why");
-  return last_snapshot(config, scratch);
+  return last_snapshot(config, run.job);
 }
 
 }  // namespace
@@ -162,9 +140,10 @@ Result<Rehearsed> rehearse(const Options& options, const std::vector<std::string
   command.insert(command.end(), arguments.begin(), arguments.end());
   const Rehearsal& wanted = *options.rehearsal;
 
-  const Scratch undisturbed(config, "undisturbed"), failing(config, "failing"), again(config, "again");
+  const auto scratch = RehearsalScratch::make(config, host_name());
+  if (!scratch) return fail(scratch.error());
   say("rehearsal: the program runs undisturbed");
-  auto expected = play(command, config, undisturbed, "", signals, "the undisturbed run");
+  auto expected = play(command, config, {"the undisturbed run", scratch->job("undisturbed")}, "", signals);
   if (!expected) return fail(expected.error());
 
   Rehearsed result;
@@ -173,11 +152,11 @@ Result<Rehearsed> rehearse(const Options& options, const std::vector<std::string
   if (result.deaths.empty())
     return cairn::fail(Code::not_found, "the program has made one snapshot() call",
                        "a rehearsal needs two: failures come between them");
-  const std::string directory = failing.deaths_directory();
+  const std::string directory = scratch->deaths_directory();
   if (auto status = cairn::plan_deaths(directory, result.deaths); !status) return fail(status.error());
   say(fmt::format("rehearsal: the program runs again, with {} failure{} (--seed {})", result.deaths.size(),
                   result.deaths.size() == 1 ? "" : "s", wanted.seed));
-  auto found = play(command, config, failing, directory, signals, "the run with failures");
+  auto found = play(command, config, {"the run with failures", scratch->job("failing")}, directory, signals);
   if (!found) return fail(found.error());
   result.not_died = cairn::deaths_left(directory, result.deaths);
   result.calls_after = found->calls;
@@ -187,7 +166,7 @@ Result<Rehearsed> rehearse(const Options& options, const std::vector<std::string
   if (result.difference.none()) return result;
 
   say("rehearsal: the runs differ, so the program runs undisturbed once more");
-  auto repeated = play(command, config, again, "", signals, "the second undisturbed run");
+  auto repeated = play(command, config, {"the second undisturbed run", scratch->job("again")}, "", signals);
   if (!repeated) return fail(repeated.error());
   auto own = compare_runs(*expected->reader, *repeated->reader, wanted.tolerance);
   if (!own) return fail(own.error());

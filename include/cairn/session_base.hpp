@@ -81,6 +81,9 @@ struct RestoreReport {
   std::vector<ResizedRegion> resized;
   std::uint32_t resized_ranks = 0;  // ranks of the whole job with such containers; the same on all ranks
   std::uint32_t old_ranks = 0;      // application ranks of the job that took the restored snapshot
+  // Bytes of messages between nodes that the restore took, of the whole job: shards that nodes sent to others, and
+  // elements that ranks sent to ranks of other nodes. Reads of L4 do not count.
+  std::uint64_t bytes_moved = 0;
 };
 
 // Where a region lies in a global array that spans ranks. L4 files show that array as one. If the snapshot has other

@@ -56,6 +56,9 @@ module cairn
     integer(c_int32_t) :: lost_nodes     ! number of nodes that took part in the snapshot and whose store is missing
     real(c_double) :: seconds            ! that the restore took
     integer(c_int32_t) :: old_ranks      ! application ranks of the job that took the restored snapshot
+    ! Bytes of messages between nodes, of the whole job: shards, and elements that ranks exchange. Reads of L4 do not
+    ! count.
+    integer(c_int64_t) :: bytes_moved
   end type
 
   ! What a region is to the whole job: the argument kind of cairn_protect. cairn_same: all ranks have the same value,

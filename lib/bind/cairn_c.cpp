@@ -351,7 +351,8 @@ int cairn_restore_info(const cairn_session* session, cairn_restore_status* statu
                static_cast<int>(report.my_level),
                static_cast<uint32_t>(report.lost_nodes.size()),
                report.seconds,
-               report.old_ranks};
+               report.old_ranks,
+               report.bytes_moved};
     std::ranges::copy(report.ranks_from, status->ranks_from);
     return CAIRN_OK;
   });

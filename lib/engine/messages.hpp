@@ -49,7 +49,8 @@ struct Resized {  // the restore resized containers of a rank: the first of them
 struct RestoreResult {  // what was offered is restored; or why not
   std::optional<Error> error;
   std::optional<Resized> resized;
-  std::vector<Rank> damaged;  // offered shards that cannot be read, by their ranks: plan again without them
+  std::vector<Rank> damaged;     // offered shards that cannot be read, by their ranks: plan again without them
+  std::uint64_t sent_bytes = 0;  // by this rank, to ranks of other nodes
 };
 struct FinalizeRequest {
   Version version;          // the last that the rank has used
@@ -142,7 +143,8 @@ struct RestoreDone {
   Version last_version;             // the highest that any rank has used: the next snapshot is one more, on all of them
   std::uint32_t resized_ranks = 0;  // of the job: ranks with containers that the restore resized
   std::optional<Error> error;
-  LevelSet next = {};  // levels for which the next call takes a snapshot, due or not
+  LevelSet next = {};             // levels for which the next call takes a snapshot, due or not
+  std::uint64_t moved_bytes = 0;  // from node to node, for the whole job
 };
 struct Finalized {
   std::optional<Error> error;

@@ -1,6 +1,7 @@
 #include "engine/restore_desk.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <set>
 #include <string>
@@ -86,6 +87,7 @@ void RestoreDesk::refuse(const Error& error) {
   seals_.reopen();
   promoter_.free_slots();
   regions_touched_ = false;
+  moved_bytes_ = 0;
   for (const auto& [rank, request] : std::exchange(head_.requests.restore, {}))
     head_.tell(rank, RestoreDone{seals_.last_version(), 0, error});
   head_.bell->ring(Bell::Who::ranks);
@@ -124,6 +126,7 @@ RestoreDesk::Answers RestoreDesk::take_answers() {
     if (head_.requests.has_left(rank)) results[rank].error = Error{Code::failed_elsewhere, "left its session", {}};
   }
   for (auto& [rank, result] : results) {
+    moved_bytes_ += result.sent_bytes;
     if (result.resized) answers.resized.emplace(rank, std::move(*result.resized));
     const std::optional<Error>& error = result.error;
     if (!error) continue;
@@ -153,9 +156,9 @@ Status RestoreDesk::conclude() {
   }
   if (status) status = agree(head_.heads, answers.complaint, "node");
   if (status && plan_ && plan_->of_other_ranks) {
-    status = adopt_of_other_ranks(*plan_).and_then([&] { return share_resized(answers.resized); });
+    status = adopt_of_other_ranks(*plan_).and_then([&] { return share_report(answers.resized); });
   } else if (status && plan_) {
-    status = adopt(*plan_, answers.safe_point).and_then([&] { return share_resized(answers.resized); });
+    status = adopt(*plan_, answers.safe_point).and_then([&] { return share_report(answers.resized); });
   } else if (status) {
     catalog_.state.reset();
     catalog_.of_other_ranks.reset();
@@ -166,15 +169,16 @@ Status RestoreDesk::conclude() {
   return {};
 }
 
-// All heads learn on how many ranks of the job the restore resized containers. The head of the lowest of these ranks
-// logs it for the job.
-Status RestoreDesk::share_resized(const std::map<Rank, Resized>& here) {
-  constexpr std::uint64_t kNone = ~std::uint64_t{0};
-  std::uint64_t lowest = here.empty() ? kNone : here.begin()->first.value;
+// All heads learn how many bytes the restore moved between nodes, and on how many ranks of the job it resized
+// containers. The head of the lowest of these ranks logs it for the job.
+Status RestoreDesk::share_report(const std::map<Rank, Resized>& here) {
+  std::array<std::uint64_t, 2> sums{moved_bytes_, here.size()};
+  if (auto status = head_.heads.allreduce(sums, Reduce::sum); !status) return status;
+  moved_bytes_ = sums[0];
+  const std::uint64_t ranks = sums[1];
+  if (ranks == 0) return {};
+  std::uint64_t lowest = here.empty() ? ~std::uint64_t{0} : here.begin()->first.value;
   if (auto status = head_.heads.allreduce({&lowest, 1}, Reduce::min); !status) return status;
-  if (lowest == kNone) return {};
-  std::uint64_t ranks = here.size();
-  if (auto status = head_.heads.allreduce({&ranks, 1}, Reduce::sum); !status) return status;
   resized_ranks_ = static_cast<std::uint32_t>(ranks);
   if (here.empty() || here.begin()->first.value != lowest) return {};
   const Resized& first = here.begin()->second;
@@ -197,6 +201,7 @@ void RestoreDesk::close(const Status& status) {
   RestoreDone done;
   done.last_version = seals_.last_version();
   done.resized_ranks = std::exchange(resized_ranks_, 0);
+  done.moved_bytes = std::exchange(moved_bytes_, 0);
   done.next = std::exchange(next_, {});
   if (!status) done.error = status.error();
   head_.tell_all(done);

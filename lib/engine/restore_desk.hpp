@@ -68,7 +68,7 @@ class RestoreDesk {
   void refuse(const Error& error);
   void log_sources() const;
   [[nodiscard]] Status conclude();
-  [[nodiscard]] Status share_resized(const std::map<Rank, Resized>& here);
+  [[nodiscard]] Status share_report(const std::map<Rank, Resized>& here);
   void close(const Status& status);
   void forget_brought();
   void strike_damaged();
@@ -94,6 +94,7 @@ class RestoreDesk {
   bool fresh_offered_ = false;
   bool regions_touched_ = false;     // ranks were offered a snapshot in this restore
   std::uint32_t resized_ranks_ = 0;  // by this restore
+  std::uint64_t moved_bytes_ = 0;    // from this node to others, in this restore; in the end, of all nodes
   LevelSet next_;                    // see RestoreDone, of this restore
   // A snapshot whose shards were moved, and whose redundancy is not rebuilt yet. If the restore fails in between, the
   // next one finds the shards in place, and has to rebuild the redundancy all the same.

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "comm/counting_comm.hpp"
 #include "engine/restore_desk.hpp"
 #include "recover/learn_inventory.hpp"
 #include "recover/unreadable.hpp"
@@ -106,7 +107,9 @@ Result<Offer> RestoreDesk::prepare_offer() {
 // after that, their regions hold parts of it, and a fresh start is no longer possible.
 Result<Plan> RestoreDesk::make_plan_to_offer() {
   while (true) {
-    auto plan = retrieve(head_.heads, head_.node, *catalog_.retrieval);
+    CountingComm heads(head_.heads, [this](Peer to) { return to != head_.heads.rank(); });
+    auto plan = retrieve(heads, head_.node, *catalog_.retrieval);
+    moved_bytes_ += heads.sent_bytes();
     if (!plan || !nothing_was_sealed()) return plan;
     auto again = forget_what_is_damaged(*plan);
     if (!again) return fail(again.error());

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "comm/counting_comm.hpp"
 #include "level/strike.hpp"
 #include "reshape/plan.hpp"
 #include "reshape/transfer.hpp"
@@ -115,13 +116,24 @@ std::optional<RestoreResult> SessionImpl::exchange_offered(const Offer& offer, c
   }
   // The heads look for other sources of what is damaged, and offer the snapshot again.
   if (exchange->way == Exchange::Way::again) return shards.is_damaged() ? shards.refused() : RestoreResult{};
-  Status done = only.empty() ? move_regions(offer, shards) : fail(of_one_region(only));
+  const Topology& topology = connection_->membership->topology;
+  const auto is_elsewhere = [&](Peer rank) {
+    return topology.node_of_world[topology.world_of_rank[rank.value].value] != connection_->membership->node;
+  };
+  CountingComm ranks(this->ranks(), is_elsewhere);
+  Status done = only.empty() ? move_regions(ranks, offer, shards) : fail(of_one_region(only));
   // If something is damaged, a mismatch does not matter: another snapshot may match.
   if (!done && done.error().code != Code::communication) shards.check_all();
-  if (shards.is_damaged()) return shards.refused();
-  if (!done) return RestoreResult{not_mine(of_other_ranks(done.error(), offer, size())), {}, {}};
-  calls = exchange->safe_point;
-  return RestoreResult{};
+  RestoreResult result;
+  if (shards.is_damaged()) {
+    result = shards.refused();
+  } else if (!done) {
+    result.error = not_mine(of_other_ranks(done.error(), offer, size()));
+  } else {
+    calls = exchange->safe_point;
+  }
+  result.sent_bytes = ranks.sent_bytes();
+  return result;
 }
 
 std::optional<RestoreResult> SessionImpl::look_for_exchange(const Offer& offer, StoredRegions& found) {
@@ -137,17 +149,17 @@ std::optional<RestoreResult> SessionImpl::look_for_exchange(const Offer& offer, 
 }
 
 // Collective among the ranks, with the same result on all.
-Status SessionImpl::move_regions(const Offer& offer, OfferedShards& shards) {
+Status SessionImpl::move_regions(Comm& ranks, const Offer& offer, OfferedShards& shards) {
   auto wanted = application_.regions.wanted();
-  if (auto status = agree(ranks(), wanted ? Status{} : fail(wanted.error()), "rank"); !status) return status;
+  if (auto status = agree(ranks, wanted ? Status{} : fail(wanted.error()), "rank"); !status) return status;
   const reshape::Input input{offer.old_ranks, shards.old_ranks(), *std::move(wanted)};
   const auto planned = [&] {
-    const WorkMeanwhile meanwhile(ranks(), link());
-    return reshape::plan_reshape(ranks(), input);
+    const WorkMeanwhile meanwhile(ranks, link());
+    return reshape::plan_reshape(ranks, input);
   }();
   if (!planned) return fail(planned.error());
   if (planned->finding) return fail(reshape::error_of(*planned->finding));
-  reshape::Transfer transfer(ranks(), planned->plan);
+  reshape::Transfer transfer(ranks, planned->plan);
   Result<bool> over = false;
   const auto is_over = [&] {
     constexpr int kMostAtOnce = 64;  // then the head's messages are read
@@ -160,7 +172,7 @@ Status SessionImpl::move_regions(const Offer& offer, OfferedShards& shards) {
   if (auto waited = link().wait_until(is_over, {.call = "restore()", .woken_by = HeadLink::WokenBy::nobody}); !waited)
     return fail(waited.error());
   if (!over) return fail(over.error());
-  const auto finding = reshape::agree_on(ranks(), transfer.finding());
+  const auto finding = reshape::agree_on(ranks, transfer.finding());
   if (!finding) return fail(finding.error());
   return *finding ? Status(fail(reshape::error_of(**finding))) : Status{};
 }

@@ -229,7 +229,7 @@ class SessionImpl {
                                                               std::uint64_t& calls);
   // An answer of stored(); nothing: all is well. Of another number of ranks, `found` gets what this rank was offered.
   [[nodiscard]] std::optional<RestoreResult> look_for_exchange(const Offer& offer, StoredRegions& found);
-  [[nodiscard]] Status move_regions(const Offer& offer, OfferedShards& shards);
+  [[nodiscard]] Status move_regions(Comm& ranks, const Offer& offer, OfferedShards& shards);
 
   [[nodiscard]] HeadLink& link() { return *connection_->link; }
   [[nodiscard]] const HeadLink& link() const { return *connection_->link; }

@@ -13,7 +13,7 @@
 namespace cairn {
 namespace {
 
-RestoreReport report_of(const Offer& offer) {
+RestoreReport report_of(const Offer& offer, std::uint64_t moved_bytes) {
   RestoreReport report;
   report.restored = !offer.fresh;
   report.seconds = offer.seconds;
@@ -21,6 +21,7 @@ RestoreReport report_of(const Offer& offer) {
   report.incarnation = offer.snapshot.incarnation.value;
   report.version = offer.snapshot.version.value;
   report.old_ranks = offer.old_ranks;
+  report.bytes_moved = moved_bytes;
   std::copy_n(offer.ranks_from.begin(), std::min(offer.ranks_from.size(), report.ranks_from.size()),
               report.ranks_from.begin());
   report.my_level = offer.level;
@@ -30,7 +31,7 @@ RestoreReport report_of(const Offer& offer) {
 }
 
 // For a person, of the whole job of so many ranks.
-std::string text_of(const Offer& offer, std::uint32_t size) {
+std::string text_of(const Offer& offer, std::uint64_t moved_bytes, std::uint32_t size) {
   const bool of_other_ranks = offer.old_ranks != size;
   std::string lost = fmt::format("{}", fmt::join(offer.lost_nodes, ", "));
   // A job with fewer nodes does not know whether the others still have their stores.
@@ -44,8 +45,12 @@ std::string text_of(const Offer& offer, std::uint32_t size) {
   }
   const std::string number = of_other_ranks ? fmt::format(" of {} ranks", offer.old_ranks) : "";
   const std::string on = of_other_ranks ? fmt::format(" on {}", size) : "";
-  return fmt::format("{}version {}{} restored{}: {}, {:.2f} s", lost, offer.snapshot.version.value, number, on, from,
-                     offer.seconds);
+  constexpr double kTold = 0.1;
+  const double mib = static_cast<double>(moved_bytes) / kMiB;
+  std::string moved;
+  if (mib >= kTold) moved = fmt::format(", {:.1f} MiB moved between nodes", mib);
+  return fmt::format("{}version {}{} restored{}: {}{}, {:.2f} s", lost, offer.snapshot.version.value, number, on, from,
+                     moved, offer.seconds);
 }
 
 }  // namespace
@@ -222,17 +227,19 @@ RestoreResult SessionImpl::answer_to(const Offer& offer, const std::string& only
                                      const std::vector<std::uint64_t>& sizes, Taken& taken) {
   auto exchanged = may_exchange(offer) ? exchange_offered(offer, only, taken.calls) : std::nullopt;
   taken.exchanged = exchanged.has_value();
-  if (exchanged && exchanged->error) return *std::move(exchanged);
-  if (!exchanged) {
+  RestoreResult result = std::move(exchanged).value_or(RestoreResult{});
+  if (result.error) return result;
+  if (!taken.exchanged) {
     const auto calls = take_offer(offer, only);
     if (!calls) return refused(calls.error());
     taken.calls = *calls;
   }
   const auto resized = application_.regions.resized_since(sizes);
-  if (resized.empty()) return {};
+  if (resized.empty()) return result;
   const ResizedRegion& first = resized.front();
   const auto more = static_cast<std::uint32_t>(resized.size() - 1);
-  return {{}, Resized{first.name, first.elements_before, first.elements_now, more}, {}};
+  result.resized = Resized{first.name, first.elements_before, first.elements_now, more};
+  return result;
 }
 
 // If it was this rank's shard that could not be read, the heads find another source of it.
@@ -290,12 +297,13 @@ std::optional<LevelId> SessionImpl::highest_needed(const Offer& offer) {
 }
 
 void SessionImpl::accept(const Offer& offer) {
-  application_.report = report_of(offer);
+  const std::uint64_t moved_bytes = link().restore_done->moved_bytes;
+  application_.report = report_of(offer, moved_bytes);
   if (offer.fresh) return;
   application_.schedule = Schedule(setting_.config.levels, connection_->life.usable, application_.calls);
   application_.schedule.require_next(link().restore_done->next);
   if (connection_->pulse) connection_->pulse.emplace(ranks(), setting_.clock);
-  if (connection_->rank().value == 0) setting_.log.info("{}", text_of(offer, size()));
+  if (connection_->rank().value == 0) setting_.log.info("{}", text_of(offer, moved_bytes, size()));
 }
 
 }  // namespace cairn

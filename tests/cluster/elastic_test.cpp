@@ -136,6 +136,44 @@ TEST(Elastic, says_whose_snapshot_was_restored) {
   });
 }
 
+// A sequence of this many numbers, of which each rank has an equal share. Returns the report of its restore.
+constexpr std::uint64_t kNumbers = 48 * 1024;
+
+RestoreReport restore_numbers(Job& job) {
+  std::atomic<std::uint64_t> moved{0};
+  RestoreReport report;
+  job.run_well_and_die([&](JobSession& session) {
+    const std::uint64_t share = kNumbers / session.size();
+    std::vector<double> numbers(share);
+    session.protect("numbers", numbers, sequence);
+    const RestoreReport mine = session.restore();
+    for (std::uint64_t i = 0; i < share; ++i) {
+      const auto number = static_cast<double>(session.rank() * share + i);
+      if (mine.restored) {
+        ASSERT_EQ(numbers.at(i), number);
+      }
+      numbers.at(i) = number;
+    }
+    if (session.rank() == 0) report = mine;
+    moved += mine.bytes_moved;
+    session.snapshot();
+    for (const LevelId level : {LevelId::partner, LevelId::global}) session.wait(level);
+  });
+  EXPECT_EQ(moved % std::max<std::uint64_t>(report.bytes_moved, 1), 0U) << "not the same on all ranks";
+  return report;
+}
+
+TEST(Elastic, reports_the_bytes_that_went_from_node_to_node) {
+  Job job({3, 3, 3}, settings("2"));
+  EXPECT_EQ(restore_numbers(job).bytes_moved, 0U);
+  EXPECT_EQ(restore_numbers(job).bytes_moved, 0U) << "each node has its shards";
+  job.lose(1);
+  const std::uint64_t lost = kNumbers * sizeof(double) / 3;
+  const std::uint64_t moved = restore_numbers(job).bytes_moved;
+  EXPECT_GE(moved, lost);
+  EXPECT_LE(moved, lost * 13 / 10);
+}
+
 // The same number of ranks, and other parts of the array.
 TEST(Elastic, moves_elements_between_as_many_ranks_as_before) {
   Job job({3, 3}, settings(""));

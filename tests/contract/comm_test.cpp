@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "comm/backoff.hpp"
+#include "comm/counting_comm.hpp"
 #include "comm/share.hpp"
 #include "comm/thread_comm.hpp"
 #include "contract/comm_contract.hpp"
@@ -55,6 +56,38 @@ TEST_P(HarmlessFaultyComm, keeps) {
 INSTANTIATE_TEST_SUITE_P(contract, HarmlessFaultyComm,
                          testing::ValuesIn(comm_promises().begin(), comm_promises().end()),
                          [](const auto& info) { return std::string(info.param.sentence); });
+
+// The same through a CountingComm.
+class CountedComm : public testing::TestWithParam<CommPromise> {};
+
+TEST_P(CountedComm, keeps) {
+  run_cluster(3, [](Comm& world) {
+    CountingComm comm(world, [](Peer) { return true; });
+    GetParam().check(comm);
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(contract, CountedComm, testing::ValuesIn(comm_promises().begin(), comm_promises().end()),
+                         [](const auto& info) { return std::string(info.param.sentence); });
+
+TEST(CountingComm, counts_the_bytes_sent_to_the_members_that_it_was_told) {
+  run_cluster(3, [](Comm& world) {
+    CountingComm comm(world, [](Peer to) { return to.value == 1; });
+    if (comm.rank().value == 0) {
+      ASSERT_TRUE(comm.send(Peer{1}, Tag{1}, Buffer(100)));
+      ASSERT_TRUE(comm.send(Peer{2}, Tag{1}, Buffer(1000)));
+      ASSERT_TRUE(comm.send(Peer{1}, Tag{1}, Buffer(7)));
+      EXPECT_EQ(comm.sent_bytes(), 107U);
+    } else {
+      Buffer buffer(1000);
+      ASSERT_TRUE(comm.recv(Peer{0}, Tag{1}, buffer));
+      if (comm.rank().value == 1) {
+        ASSERT_TRUE(comm.recv(Peer{0}, Tag{1}, buffer));
+      }
+      EXPECT_EQ(comm.sent_bytes(), 0U);
+    }
+  });
+}
 
 bool finished(Request& request) {
   const auto done = request.test();

@@ -172,7 +172,7 @@ std::vector<ToHead> letters() {
   return {Hello{kError},
           Seal{{42}, 77, LevelSet::of_bits(30), 8192, kError},
           RestoreRequest{{41}, true, false},
-          RestoreResult{kError, Resized{"x", 12, 13, 2}, {Rank{1}, Rank{3}}},
+          RestoreResult{kError, Resized{"x", 12, 13, 2}, {Rank{1}, Rank{3}}, 1 << 20},
           FinalizeRequest{{42}, 77, true, false, true, true},
           sample_measured(),
           Waits{"finalize()", 10, true},
@@ -201,8 +201,8 @@ std::vector<Buffer> to_rank_seeds() {
                                 0.5,
                                 4,
                                 {{Rank{1}, false}, {Rank{3}, true}}},
-                          RestoreDone{{42}, 3, kError}, Finalized{kError}, Trouble{kError}, Acknowledged{}, Ask{},
-                          Missing{"x"}, kLeft, SnapshotNow{LevelId::erasure}});
+                          RestoreDone{{42}, 3, kError, {}, 1 << 20}, Finalized{kError}, Trouble{kError}, Acknowledged{},
+                          Ask{}, Missing{"x"}, kLeft, SnapshotNow{LevelId::erasure}});
 }
 
 std::vector<Buffer> localize_seeds() {

@@ -201,6 +201,7 @@ int main(int argc, char** argv) {
     CHECK(cairn_restore(session) == CAIRN_OK);
     CHECK(cairn_restore_info(session, &status) == CAIRN_OK);
     CHECK(status.restored == (step > 0) && (step == 0) == (status.old_ranks == 0));
+    CHECK((status.bytes_moved > 0) == (step > 0 && state.size > 2));
     if (step > 0) check_step(&state, step);
     fill(&state, step + 1);
     CHECK(cairn_snapshot(session, NULL) == CAIRN_OK);

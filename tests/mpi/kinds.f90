@@ -42,6 +42,7 @@ program kinds
     call check(code == CAIRN_OK, 'restore')
     call cairn_restore_info(session, status, code)
     call check(code == CAIRN_OK .and. (status%old_ranks > 0) .eqv. (wanted > 0), 'the ranks of the snapshot')
+    call check((status%bytes_moved > 0) .eqv. (wanted > 0 .and. ranks > 2), 'the bytes between nodes')
     if (wanted > 0) call check_step(wanted)
     call fill(wanted + 1)
     call cairn_snapshot(session, code)

@@ -11,7 +11,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-RANKS = (3, 2, 5, 1, 4)  # of one run after another
+# Of one run after another. On one node, what other nodes had comes from L4; on several, ranks send each other elements.
+RANKS = (3, 2, 5, 1, 4)
 LIMIT_S = 60
 CONFIG = """[job]
 name = kinds
@@ -22,9 +23,11 @@ global = {work}/global
 l1 = every 1
 l2 = off
 l3 = off
-l4 = off
+l4 = every 1
 [head]
 mode = inline
+[topology]
+node_size = 2
 [restart]
 at_end = continue
 elastic = {elastic}

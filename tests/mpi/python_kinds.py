@@ -128,6 +128,7 @@ with cairn.Session(MPI.COMM_WORLD, config) as session:
         check_mistakes(session, (plate, place))
         report = session.restore()
         expect((report is not None) == (step > 0) and (report is None or report.old_ranks > 0), "the report")
+        expect(report is None or (report.bytes_moved > 0) == (size > 2), "the bytes between nodes")
         if step > 0:
             sparse.restore_whole_rows()
             sparse.check(step)

@@ -15,6 +15,7 @@ class Restored:
     lost_nodes: int  # nodes that took part in the snapshot, and whose store is missing
     seconds: float  # that it took
     old_ranks: int  # application ranks of the job that took the snapshot
+    bytes_moved: int  # between nodes, of the whole job; reads of L4 do not count
 
 
 class State(IntEnum):

@@ -2,7 +2,7 @@
 
 import ctypes
 import os
-from ctypes import POINTER, c_char_p, c_double, c_int, c_size_t, c_uint32, c_void_p
+from ctypes import POINTER, c_char_p, c_double, c_int, c_size_t, c_uint32, c_uint64, c_void_p
 from pathlib import Path
 
 _NAME = "libcairn.so.0.1"
@@ -13,7 +13,7 @@ class RestoreStatus(ctypes.Structure):
 
     _fields_ = [("restored", c_int), ("incarnation", c_uint32), ("version", c_uint32), ("ranks_from", c_uint32 * 4),
                 ("my_level", c_int), ("lost_nodes", c_uint32), ("seconds", c_double),
-                ("old_ranks", c_uint32)]  # fmt: skip
+                ("old_ranks", c_uint32), ("bytes_moved", c_uint64)]  # fmt: skip
 
 
 LogFunction = ctypes.CFUNCTYPE(None, c_int, c_char_p, c_void_p)

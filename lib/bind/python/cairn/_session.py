@@ -183,7 +183,7 @@ class Session:
         if not status.restored:
             return None
         return Restored(status.version, status.incarnation, tuple(status.ranks_from), status.my_level,
-                        status.lost_nodes, status.seconds, status.old_ranks)  # fmt: skip
+                        status.lost_nodes, status.seconds, status.old_ranks, status.bytes_moved)  # fmt: skip
 
     @property
     def should_stop(self):

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -172,6 +173,50 @@ TEST(Elastic, reports_the_bytes_that_went_from_node_to_node) {
   const std::uint64_t moved = restore_numbers(job).bytes_moved;
   EXPECT_GE(moved, lost);
   EXPECT_LE(moved, lost * 13 / 10);
+}
+
+struct Move {
+  Ranks before;
+  Ranks after;
+  std::vector<std::uint32_t> hosts;  // of `after`; those of before have the first numbers
+};
+
+std::vector<std::uint32_t> host_of_each_number(const Ranks& nodes, const std::vector<std::uint32_t>& hosts) {
+  std::vector<std::uint32_t> of_rank;
+  for (std::size_t node = 0; node < nodes.size(); ++node)
+    of_rank.insert(of_rank.end(), nodes[node] - 1, hosts.empty() ? static_cast<std::uint32_t>(node) : hosts[node]);
+  std::vector<std::uint32_t> of_number;
+  for (const std::uint32_t host : of_rank) of_number.insert(of_number.end(), kNumbers / of_rank.size(), host);
+  return of_number;
+}
+
+// A decode takes more than it gives, so L3 is not among them.
+TEST(Elastic, sends_little_more_between_nodes_than_what_changes_its_node) {
+  const std::vector<Move> moves = {
+      {{3, 3}, {2, 2}, {}},                        // 4 -> 2
+      {{3, 3}, {3, 2}, {}},                        // 4 -> 3
+      {{3, 3}, {3, 3, 3, 3}, {}},                  // 4 -> 8
+      {{3, 3, 3, 3}, {2, 2, 2, 2}, {}},            // 8 -> 4
+      {{3, 3, 3, 3}, {3, 3}, {}},                  // 8 -> 4 on two nodes: the others' shards come from L4
+      {{2, 2, 2, 2}, {2, 2, 2}, {0, 2, 3}},        // 4 -> 3: a node is lost
+      {{2, 2, 2, 2}, {3, 3, 3, 3}, {0, 4, 2, 3}},  // 4 -> 8: another one instead
+      {{3, 3}, {3, 2}, {2, 3}},                    // 4 -> 3: all nodes are lost
+  };
+  constexpr std::uint64_t kSmall = 2048;  // tables and orders
+  for (const Move& move : moves) {
+    SCOPED_TRACE(
+        fmt::format("{} nodes to {} on hosts {}", move.before.size(), move.after.size(), fmt::join(move.hosts, ", ")));
+    Job job(move.before, settings("24"));
+    restore_numbers(job);
+    const auto before = host_of_each_number(move.before, {});
+    const auto after = host_of_each_number(move.after, move.hosts);
+    std::uint64_t changed = 0;
+    for (std::uint64_t i = 0; i < kNumbers; ++i) changed += before[i] != after[i] ? sizeof(double) : 0;
+    job.reshape(move.after, move.hosts);
+    const RestoreReport report = restore_numbers(job);
+    EXPECT_TRUE(report.restored);
+    EXPECT_LE(report.bytes_moved, changed * 13 / 10 + kSmall);
+  }
 }
 
 // The same number of ranks, and other parts of the array.

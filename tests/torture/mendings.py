@@ -414,6 +414,12 @@ MENDINGS = [
              "  if (auto status = record(plan.snapshot); !status) return status;\n  catalog_.state.reset();\n",
              "  catalog_.state.reset();\n"),
     ]),
+    Mending("a snapshot of another number of ranks goes as soon as the next one is sealed, before that has its levels", [
+        Edit("lib/engine/seal_desk.cpp",
+             "  catalog_.of_other_ranks.reset();\n",
+             "  if (const auto old = std::exchange(catalog_.of_other_ranks, {}))\n"
+             "    (void)catalog_.retire(head_.node.dir(*old));\n"),
+    ], seen_by="Elastic.goes_back_to_the_old_snapshot_if_the_new_one_is_lost_with_a_node", test="cluster_elastic"),
     Mending("what was brought for another number of ranks stays in node stores", [
         Edit("lib/engine/restore_desk.cpp",
              "std::exchange(catalog_.retrieval->brings_aside, false)) remove_brought(head_.node);",

@@ -117,6 +117,7 @@ struct Config {
   struct Failures {
     std::vector<std::chrono::milliseconds> mtbf{std::chrono::hours(12), std::chrono::hours(72), std::chrono::hours(240),
                                                 std::chrono::hours(1440)};  // of L1 … L4
+    std::uint32_t nodes = 0;                                                // for which that holds; 0: for any number
   } failures;
   struct Localize {
     bool on = true;  // where all heads are ranks of their own

@@ -17,6 +17,7 @@ using Text = std::string_view;
 
 constexpr std::uint32_t kMostKept = 1000;
 constexpr std::uint32_t kMostSpares = 1U << 20U;
+constexpr std::uint32_t kMostNodes = 1U << 20U;
 constexpr std::uint32_t kMostFanout = 1024;
 constexpr std::uint32_t kMostThreshold = 1000;
 // A rank's messages for another one are shipped as one message of MPI, which is shorter than 2 GiB.
@@ -137,6 +138,13 @@ Mistake set_replay_survives(Config& config, Text value) {
   return values::word(value, kWords, config.replay.survives);
 }
 
+Mistake set_failures_nodes(Config& config, Text value) {
+  config.failures.nodes = 0;
+  if (value == "any") return {};
+  const Mistake mistake = values::number(value, 1, kMostNodes, config.failures.nodes);
+  return mistake.empty() ? mistake : mistake + ", or any";
+}
+
 Mistake set_limit_or_off(Text value, WaitLimit& limit) {
   limit = kForever;
   if (value == "off") return {};
@@ -200,6 +208,7 @@ constexpr ConfigKey kKeys[] = {
     {"replay", "survives", set_replay_survives},
     {"replay", "helpers", [](Config& c, Text v) { return values::number(v, 1, kMostSpares, c.replay.helpers); }},
     {"failures", "mtbf", [](Config& c, Text v) { return values::durations(v, c.failures.mtbf); }},
+    {"failures", "nodes", set_failures_nodes},
     {"localize", "mode", [](Config& c, Text v) { return values::on_off(v, c.localize.on); }},
     {"localize", "fanout", [](Config& c, Text v) { return values::number(v, 1, kMostFanout, c.localize.fanout); }},
     {"localize", "threshold",

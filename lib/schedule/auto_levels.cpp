@@ -41,15 +41,16 @@ LevelId level_that_cuts_logs(const Config& config, LevelSet usable) {
 }
 
 std::unique_ptr<AutoLevels> AutoLevels::make(const Config& config, LevelSet usable, Incarnation life,
-                                             const std::optional<JobCosts>& before) {
+                                             std::uint32_t nodes, const std::optional<JobCosts>& before) {
   const bool some = std::ranges::any_of(kAllLevels, [&](LevelId level) {
     return usable.has(level) && config.levels.of(level).kind == Interval::Kind::automatic;
   });
   if (!some) return nullptr;
-  return std::unique_ptr<AutoLevels>(new AutoLevels(config, usable, life, before.value_or(JobCosts{})));
+  return std::unique_ptr<AutoLevels>(new AutoLevels(config, usable, life, nodes, before.value_or(JobCosts{})));
 }
 
-AutoLevels::AutoLevels(const Config& config, LevelSet usable, Incarnation life, const JobCosts& before)
+AutoLevels::AutoLevels(const Config& config, LevelSet usable, Incarnation life, std::uint32_t nodes,
+                       const JobCosts& before)
     : schedule_(config.levels, usable),
       cuts_logs_(level_that_cuts_logs(config, usable)),
       meter_(before),
@@ -57,8 +58,9 @@ AutoLevels::AutoLevels(const Config& config, LevelSet usable, Incarnation life, 
       after_failure_(before.life.value != 0 && !before.ended),
       observed_(time_of(before.observed)),
       costs_(meter_.costs()) {
+  const double scale = config.failures.nodes == 0 ? 1 : static_cast<double>(config.failures.nodes) / nodes;
   for (std::size_t i = 0; i < failures_.size(); ++i) {
-    configured_mtbf_[i] = seconds_of(config.failures.mtbf[i]);
+    configured_mtbf_[i] = seconds_of(config.failures.mtbf[i]) * scale;
     failures_[i] = before.levels[i].failures;
   }
 }

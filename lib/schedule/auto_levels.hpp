@@ -4,10 +4,11 @@
 // All ranks decide from the same data: what they agreed on in a beat, or what their heads told all of them. From time
 // to time and at the end, what is known is kept in the job's global store; the next life begins with it.
 //
-// MTBFs are [failures] mtbf at first. Once the job has seen five failures, a level that a failure has needed gets an
-// MTBF of its own: the observed time divided by the number of those failures. A life that did not complete finalize
-// counts as a failure of the highest level that the next restore needed. Lives that end before their first agreement on
-// time are not counted: a job that cannot start is not one that fails often.
+// MTBFs are [failures] mtbf at first, scaled from [failures] nodes to the nodes of the job. Once the job has seen five
+// failures, a level that a failure has needed gets an MTBF of its own: the observed time divided by the number of those
+// failures. A life that did not complete finalize counts as a failure of the highest level that the next restore
+// needed. Lives that end before their first agreement on time are not counted: a job that cannot start is not one that
+// fails often.
 //
 // Where ranks log their messages ([recovery] rollback = lost), a level whose snapshots let them drop messages is due
 // before a log is full (AutoSchedule::choose). How fast logs fill is the mean over all work of this session so far.
@@ -35,8 +36,8 @@ namespace cairn {
 
 class AutoLevels {
  public:
-  // nullptr: no level that can be used is auto. `before`: what earlier lives left.
-  static std::unique_ptr<AutoLevels> make(const Config& config, LevelSet usable, Incarnation life,
+  // nullptr: no level that can be used is auto. `nodes`: of the job. `before`: what earlier lives left.
+  static std::unique_ptr<AutoLevels> make(const Config& config, LevelSet usable, Incarnation life, std::uint32_t nodes,
                                           const std::optional<JobCosts>& before);
 
   // What this rank measures.
@@ -58,7 +59,7 @@ class AutoLevels {
   [[nodiscard]] JobCosts record() const;
 
  private:
-  AutoLevels(const Config& config, LevelSet usable, Incarnation life, const JobCosts& before);
+  AutoLevels(const Config& config, LevelSet usable, Incarnation life, std::uint32_t nodes, const JobCosts& before);
   [[nodiscard]] ModelInputs figures() const;
   [[nodiscard]] std::chrono::microseconds observed() const { return observed_ + elapsed_; }
   [[nodiscard]] double mtbf(std::size_t level) const;

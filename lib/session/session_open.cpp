@@ -20,14 +20,16 @@ Result<std::unique_ptr<SessionImpl>> SessionImpl::open(const Environment& enviro
   if (!connection) return fail(connection.error());
   if (!*connection) return nullptr;
   const Opened& life = (*connection)->life;
-  Application application{.rank = (*connection)->rank(),
-                          .ranks = (*connection)->membership->topology.rank_count(),
-                          .incarnation = life.incarnation,
-                          .regions = Regions(digest_of(*config)),
-                          .schedule = Schedule(config->levels, life.usable),
-                          .auto_levels = AutoLevels::make(*config, life.usable, life.incarnation, life.measured),
-                          .last_version = life.last_version,
-                          .replaces = environment.only_lost_go_back};
+  const Topology& topology = (*connection)->membership->topology;
+  Application application{
+      .rank = (*connection)->rank(),
+      .ranks = topology.rank_count(),
+      .incarnation = life.incarnation,
+      .regions = Regions(digest_of(*config)),
+      .schedule = Schedule(config->levels, life.usable),
+      .auto_levels = AutoLevels::make(*config, life.usable, life.incarnation, topology.node_count(), life.measured),
+      .last_version = life.last_version,
+      .replaces = environment.only_lost_go_back};
   if (config->recovery.rollback == Config::Recovery::Rollback::lost)
     application.journal.emplace((*connection)->rank().value, config->replay.memory);
   Setting setting{.config = std::move(*config),

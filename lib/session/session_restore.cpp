@@ -87,7 +87,8 @@ Result<RestoreReport> SessionImpl::restore(const std::string& only, Version vers
   app.report.resized = app.regions.resized_since(sizes);
   app.report.resized_ranks = link().restore_done->resized_ranks;
   if (app.auto_levels && accepted->old_ranks != size() && !accepted->fresh)
-    app.auto_levels = AutoLevels::make(setting_.config, connection_->life.usable, connection_->life.incarnation, {});
+    app.auto_levels = AutoLevels::make(setting_.config, connection_->life.usable, connection_->life.incarnation,
+                                       connection_->membership->topology.node_count(), {});
   if (app.auto_levels) app.auto_levels->restored(highest_needed(*accepted), setting_.clock() - start);
   warm_up_slots();
   span.set_version(Version{app.report.version});

@@ -254,7 +254,7 @@ Result<std::vector<replay::Repeated>> SessionImpl::settle_messages(std::uint64_t
   app.last_version = Version{std::max(app.last_version.value, agreement->version)};
   app.schedule = Schedule(setting_.config.levels, connection_->life.usable, agreement->newest);
   app.auto_levels = AutoLevels::make(setting_.config, connection_->life.usable, connection_->life.incarnation,
-                                     connection_->life.measured);
+                                     connection_->membership->topology.node_count(), connection_->life.measured);
   // A replacement does not know for which levels the dead rank has meant it.
   for (const LevelId level : kAllLevels) {
     const auto at = static_cast<std::size_t>(level);

@@ -36,7 +36,7 @@ JobCosts failed_life(std::array<std::uint64_t, kLevels> failures, double observe
 }
 
 std::unique_ptr<AutoLevels> next_life(const std::optional<JobCosts>& before) {
-  return AutoLevels::make(all_auto(), kAllUsable, Incarnation{10}, before);
+  return AutoLevels::make(all_auto(), kAllUsable, Incarnation{10}, 4, before);
 }
 
 TEST(MovingAverage, forgets_the_first_value_which_cold_memory_made) {
@@ -81,11 +81,11 @@ TEST(CostMeter, what_takes_no_time_is_known_all_the_same) {
 }
 
 TEST(AutoLevels, is_there_only_where_a_level_that_can_be_used_is_auto) {
-  EXPECT_EQ(AutoLevels::make(Config{}, kAllUsable, Incarnation{1}, {}), nullptr);
+  EXPECT_EQ(AutoLevels::make(Config{}, kAllUsable, Incarnation{1}, 4, {}), nullptr);
   Config config;
   config.levels.at[2] = {Interval::Kind::automatic, 0, {}};
-  EXPECT_NE(AutoLevels::make(config, kAllUsable, Incarnation{1}, {}), nullptr);
-  EXPECT_EQ(AutoLevels::make(config, LevelSet::of_bits(0x16), Incarnation{1}, {}), nullptr);
+  EXPECT_NE(AutoLevels::make(config, kAllUsable, Incarnation{1}, 4, {}), nullptr);
+  EXPECT_EQ(AutoLevels::make(config, LevelSet::of_bits(0x16), Incarnation{1}, 4, {}), nullptr);
 }
 
 // A tenth of the log is filled in each second of work, and a quarter of all time is spent in snapshots.
@@ -150,6 +150,18 @@ TEST(AutoLevels, counts_a_life_that_did_not_end_as_a_failure_of_the_level_that_i
   EXPECT_EQ(anew->record().levels[0].failures, 1U);
 }
 
+TEST(AutoLevels, expects_failures_by_the_number_of_nodes_if_it_knows_for_how_many_the_configured_times_hold) {
+  Config config = all_auto();
+  const auto mtbf_on = [&](std::uint32_t nodes) {
+    return AutoLevels::make(config, kAllUsable, Incarnation{1}, nodes, {})->record().levels[0].mtbf;
+  };
+  EXPECT_EQ(mtbf_on(100), 12 * 3600);
+  config.failures.nodes = 100;
+  EXPECT_EQ(mtbf_on(100), 12 * 3600);
+  EXPECT_EQ(mtbf_on(200), 6 * 3600);
+  EXPECT_EQ(mtbf_on(3), 12 * 3600 * 100.0 / 3);
+}
+
 TEST(AutoLevels, goes_by_its_own_history_from_five_failures_on_for_the_levels_that_had_some) {
   auto few = next_life(failed_life({3, 0, 0, 0}, 50000));
   few->restored(LevelId::local, seconds(3));
@@ -184,7 +196,7 @@ TEST(AutoLevels, works_by_the_time_outside_of_snapshots) {
   Config config;
   for (Interval& interval : config.levels.at) interval = {};
   config.levels.at[0].kind = Interval::Kind::automatic;
-  auto levels = AutoLevels::make(config, kAllUsable, Incarnation{1}, {});
+  auto levels = AutoLevels::make(config, kAllUsable, Incarnation{1}, 4, {});
   RankCosts costs = kCosts;
   (void)levels->due({seconds(0), false, costs});
   EXPECT_FALSE(levels->due({seconds(93), false, costs}).empty()) << "sqrt(2 x 0.1 s x 12 h)";

@@ -175,6 +175,7 @@ stop_signal = off
 mode = restart
 [failures]
 mtbf = 12h, 3d, 10d, 60d
+nodes = 100
 [log]
 level = debug
 trace = traces/heat.json
@@ -207,6 +208,7 @@ trace = traces/heat.json
   EXPECT_EQ(config.restart.verify, Config::Restart::Verify::sha256);
   EXPECT_EQ(config.restart.stop_signal, std::nullopt);
   EXPECT_THAT(config.failures.mtbf, ElementsAre(hours(12), hours(72), hours(240), hours(1440)));
+  EXPECT_EQ(config.failures.nodes, 100U);
   EXPECT_EQ(config.log.level, LogLevel::debug);
   EXPECT_EQ(config.log.trace, "traces/heat.json");
 }
@@ -303,6 +305,10 @@ TEST(Config, a_value_that_cannot_be_is_answered_with_file_line_key_and_what_woul
   EXPECT_EQ(parsed("[restart]\nstop_signal = on").value().restart.stop_signal, SIGUSR1);
   EXPECT_THAT(parsed("[failures]\nmtbf = 12h, 3d, 10d"),
               Fails(Code::config, {"heat.ini:2", "[failures] mtbf", "12h", "3d", "10d", "60d"}));
+  for (const char* bad : {"0", "all", "1.5"})
+    EXPECT_THAT(parsed(std::string("[failures]\nnodes = ") + bad),
+                Fails(Code::config, {"heat.ini:2", "[failures] nodes", bad, "any"}));
+  EXPECT_EQ(parsed("[failures]\nnodes = any").value().failures.nodes, 0U);
   EXPECT_THAT(parsed("[log]\nlevel = loud"),
               Fails(Code::config, {"heat.ini:2", "[log] level", "loud", "error", "warning", "info", "debug", "off"}));
   for (const std::string bad : {"3,0", "3,,2", "(3", "3 2", "x"}) {

@@ -45,7 +45,7 @@ void mend(Dice& dice, std::uint32_t number, Life& life) {
 }  // namespace
 
 Scenario draw_outside(std::uint64_t seed, Mpi mpi) {
-  Scenario scenario = draw(seed);
+  Scenario scenario = with_other_ranks(draw(seed));
   constexpr std::uint64_t kOther = 0x9e3779b97f4a7c15;
   Dice dice(seed ^ kOther);
   scenario.of_heat = dice.one_in(4);

@@ -135,9 +135,9 @@ struct Scenario {
 };
 
 [[nodiscard]] Scenario draw(std::uint64_t seed);
-// The same with other numbers of ranks in some lives, and other parts of the array. Not for processes.
+// The same with other numbers of ranks in some lives, and other parts of the array.
 [[nodiscard]] Scenario with_other_ranks(Scenario scenario);
-// The same with more that fails, as processes can be killed again and again, and how they are started.
+// That one with more that fails, as processes can be killed again and again, and how they are started.
 [[nodiscard]] Scenario draw_outside(std::uint64_t seed, Mpi mpi);
 // Whether it makes a file one that a job may not judge: it starts nothing, and leaves it as it is.
 [[nodiscard]] bool makes_it_others(const Mishap& mishap);

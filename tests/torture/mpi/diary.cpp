@@ -70,7 +70,12 @@ void Diary::is_safe(std::uint32_t level, std::uint32_t version) {
 void Diary::is_wrong(const std::string& what) { write({{"what", "is wrong"}, {"error", what}}); }
 void Diary::restored(std::size_t which, std::uint32_t ranks, const Restored* seen, const std::string& error) {
   json line{{"what", "restored"}, {"which", which}, {"ranks", ranks}, {"error", error}};
-  if (seen != nullptr) line["seen"] = {{"fresh", seen->fresh}, {"version", seen->version}, {"stamp", seen->stamp}};
+  if (seen != nullptr) {
+    line["seen"] = {{"fresh", seen->fresh},
+                    {"version", seen->version},
+                    {"stamp", seen->stamp},
+                    {"of other ranks", seen->of_other_ranks}};
+  }
   write(line);
 }
 void Diary::finalizes() { write({{"what", "finalizes"}}); }
@@ -88,10 +93,13 @@ void copy_line(const json& line, Notes& notes) {
   if (what == "finalizes") notes.finalizes();
   if (what == "has finalized") notes.has_finalized(static_cast<Ending>(line["ending"].get<int>()));
   if (what != "restored") return;
-  const Restored seen = line.contains("seen")
-                            ? Restored{line["seen"]["fresh"], line["seen"]["version"], line["seen"]["stamp"]}
-                            : Restored{};
-  notes.restored(line["which"], line["ranks"], line.contains("seen") ? &seen : nullptr, line["error"]);
+  Restored restored;
+  const bool well = line.contains("seen");
+  if (well) {
+    const json& seen = line["seen"];
+    restored = {seen["fresh"], seen["version"], seen["stamp"], seen["of other ranks"]};
+  }
+  notes.restored(line["which"], line["ranks"], well ? &restored : nullptr, line["error"]);
 }
 
 std::vector<json> lines_in(const std::string& directory) {

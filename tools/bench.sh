@@ -3,6 +3,7 @@
 # and how long a job takes to come back after a failure: tools/bench.sh recovery [--quick] [--bin DIR]
 # and what local rollback saves: tools/bench.sh replay [--quick] [--bin DIR]
 # and what fault localization costs: tools/bench.sh localize [--quick] [--bin DIR]
+# and what a restore on another number of ranks costs: tools/bench.sh elastic [--quick] [--bin DIR]
 #
 #   --quick       the headline case only, with fewer repetitions: about a minute and a half; all of it takes up to ten
 #   --json FILE   all figures with all repetitions, and what machine it was
@@ -32,6 +33,10 @@ fi
 if [[ ${1:-} == localize ]]; then
   shift
   exec "$top/tools/bench/localize.sh" "$@"
+fi
+if [[ ${1:-} == elastic ]]; then
+  shift
+  exec "$top/tools/bench/elastic.sh" "$@"
 fi
 
 mib=$((1024 * 1024))

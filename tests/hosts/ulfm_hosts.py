@@ -27,11 +27,12 @@ MPI = (f"--prtemca plm_ssh_no_tree_spawn 1 --prtemca prte_if_include {SUBNET} --
 class Job(jobs.Job):
     """Its processes are known by their numbers here, not by those that they have on their hosts."""
 
-    def __init__(self, hosts, programs, directory, mode, spares, pause_ms):
+    def __init__(self, hosts, programs, directory, mode, spares, pause_ms, ranks, spare_hosts):
         self.hosts = hosts
         heat, ckpt_run = programs
-        command = [ckpt_run, "-n", str(RANKS), "--spares", str(spares), "--hosts", ",".join(HOSTS), "--spare-hosts", SPARE,
-                   "--agent", hosts.agent, "--agent-limit", "5s", "--linger", "1s", "--grace", "1s", "--mpi-options", MPI, "--config"]  # fmt: skip
+        command = [ckpt_run, "-n", ranks, "--spares", str(spares), "--hosts", ",".join(HOSTS),
+                   *(["--spare-hosts", SPARE] if spare_hosts else []), "--agent", hosts.agent, "--agent-limit", "5s",
+                   "--linger", "1s", "--grace", "1s", "--mpi-options", MPI, "--config"]  # fmt: skip
         super().__init__(heat, directory, mode, RANKS, spares, steps=STEPS, pause_ms=pause_ms, l2="every 10",
                          launcher=hosts.front(command), local="/local")  # fmt: skip
 
@@ -75,8 +76,9 @@ class Scenarios:
         self.directory = directory
         self.reference = jobs.reference_plate(programs[0], directory / "reference", STEPS)
 
-    def start(self, hosts, mode, spares):
-        job = Job(hosts, self.programs, self.directory / f"job{len(list(self.directory.iterdir()))}", mode, spares, self.pause_ms)
+    def start(self, hosts, mode, spares, ranks=str(RANKS), spare_hosts=True):
+        directory = self.directory / f"job{len(list(self.directory.iterdir()))}"
+        job = Job(hosts, self.programs, directory, mode, spares, self.pause_ms, ranks, spare_hosts)
         job.wait_for_start()
         wait_for_steps(job, 1)
         return job
@@ -122,6 +124,14 @@ class Scenarios:
         hosts.kill("n3")
         self.finish(job, restarted=True)
         expect(job, job.says("lost: n3; restart 1"), "it does not say which host is lost")
+
+    def a_host_that_goes_down_when_the_last_spare_is_used_leaves_a_job_of_fewer_ranks(self, hosts):
+        job = self.start(hosts, "spares", spares=1, ranks=f"2:{RANKS}", spare_hosts=False)
+        job.lose("rank 0")
+        hosts.kill("n3")
+        self.finish(job, restarted=True)
+        expect(job, job.says(f"lost: n3; restart 1: {RANKS - 1} application ranks"), "it does not say what is left")
+        expect(job, job.says(f"of {RANKS} ranks restored on {RANKS - 1}"), "the snapshot was not restored on fewer ranks")
 
     def a_host_whose_link_is_cut_is_replaced_by_a_restart(self, hosts):
         job = self.start(hosts, "respawn", spares=0)

@@ -15,7 +15,8 @@ import sys
 import time
 from pathlib import Path
 
-from any_launcher import RANKS, STEPS, STRIKES, Jobs, ends_a_launcher_that_stays, play, strike
+from any_launcher import (RANKS, STEPS, STRIKES, Jobs, ends_a_launcher_that_stays, play, strike,
+                          wait_until_a_node_may_be_lost)  # fmt: skip
 from ckpt_run import fail
 
 FRONT = "s0"  # ckpt-run runs here, beside the first slurmd: srun's tasks are no children of srun there
@@ -145,6 +146,24 @@ def survives_in_an_allocation(make_job):
     print("same plate after the loss of a node in an allocation", flush=True)
 
 
+def continues_on_the_nodes_that_are_left(slurm, make_job):
+    """Slurm takes a node away, and ckpt-run has no spare one."""
+    calm = make_job("calm with a range of ranks").start(ranks=RANKS, pause_ms=0)
+    calm.end(0)
+    front = ["salloc", "--quiet", "--no-kill", "--nodelist=s1,s2"]
+    job = make_job("fewer ranks", front=front)
+    job.start("--grace", "1s", "--agent-limit", "5s", ranks=f"2:{RANKS}", pause_ms=20)
+    wait_until_a_node_may_be_lost(job)
+    run("scontrol update NodeName=s2 State=DOWN Reason=test")
+    shutil.rmtree(job.directory / "local" / "node0001", ignore_errors=True)
+    job.end_of_second_life("lost: s2; restart 1: 2 application ranks", f"of {RANKS} ranks restored on 2")
+    if job.plate.read_bytes() != calm.plate.read_bytes():
+        fail("the plate of fewer ranks differs", job.output)
+    run("scontrol update NodeName=s2 State=RESUME")
+    slurm.wait_until_idle()
+    print("same plate on the nodes that were left", flush=True)
+
+
 def play_inside(bin_directory, ckpt_run):
     slurm = Slurm()
     heat = Path(bin_directory) / "heat"
@@ -156,6 +175,7 @@ def play_inside(bin_directory, ckpt_run):
         play(bin_directory, make_job, ["the node of the first rank, with its store"])
         is_not_ended_at_the_start_limit(make_job("healthy"))
         survives_in_an_allocation(make_job)
+        continues_on_the_nodes_that_are_left(slurm, make_job)
     slurm.wait_until_idle()
 
 

@@ -102,6 +102,12 @@ TEST(Scenario, shares_the_failures_of_the_nodes_out_to_the_levels) {
   EXPECT_THAT(read_scenario(options), Fails(Code::invalid_argument, {"--shares", "1.1", "1"}));
 }
 
+TEST(CkptToolPlan, writes_for_how_many_nodes_the_times_between_failures_hold) {
+  const std::string of_nodes = "plan --cost 1s,6s,8s,90s --node-mtbf 5y --nodes 1000 --shares 0.4,0.3,0.2,0.1";
+  EXPECT_THAT(run_tool(of_nodes).out, AllOf(HasSubstr("[failures]\nmtbf = "), HasSubstr("\nnodes = 1000\n")));
+  EXPECT_THAT(run_tool("plan --cost 1s,6s,8s,90s --mtbf 12h,3d,10d,60d").out, Not(HasSubstr("nodes = ")));
+}
+
 TEST(Scenario, reads_measured_levels_and_lets_the_command_line_go_before) {
   const TempDirectory scratch("/tmp");
   ScenarioOptions options;

@@ -207,7 +207,8 @@ void add_scenario(CLI::App& command, ckpt_tool::ScenarioOptions& options) {
            "Time from a failure until the work continues. Default: as --cost");
   add_list("--mtbf", options.mtbfs, "TIME,…", "Mean time between failures (MTBF) that need each level, or never");
   command.add_option("--node-mtbf", options.node_mtbf, "Instead of --mtbf: the MTBF of one node")->type_name("TIME");
-  command.add_option("--nodes", options.nodes, "With --node-mtbf: the number of nodes")->type_name("N");
+  command.add_option("--nodes", options.nodes, "The number of nodes, with --node-mtbf, or for which --mtbf holds")
+      ->type_name("N");
   add_list("--shares", options.shares, "X,…", "With --node-mtbf: the share of the failures that needs each level");
   add_list("--levels", options.numbers, "N,…", "Levels (1 to 4) that the lists are for. Default: from L1 up");
   command.add_option("--measured", options.measured, "JSON file with costs, recovery times and MTBFs")

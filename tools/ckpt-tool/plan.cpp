@@ -50,7 +50,8 @@ std::chrono::milliseconds rounded(double seconds, int digits) {
 
 // Every level is a multiple of the shortest, so that they fall on the same snapshots. Two digits are enough: the
 // overhead is flat around its least. A level that is due more rarely than the configuration can express is off.
-std::string ini_text(const Scenario& scenario, const Pattern& pattern) {
+// `nodes`: for which the MTBFs hold; 0: not known.
+std::string ini_text(const Scenario& scenario, const Pattern& pattern, std::uint32_t nodes) {
   std::string text = "[levels]\n";
   const auto interval = pattern.snapshots() > 0 ? rounded(pattern.interval(), 2) : std::chrono::milliseconds{0};
   for (const LevelId level : cairn::kAllLevels) {
@@ -68,7 +69,9 @@ std::string ini_text(const Scenario& scenario, const Pattern& pattern) {
     if (level.rate == 0) return text;
     mtbfs += (mtbfs.empty() ? "" : ", ") + ini_time(rounded(1 / level.rate, 4));
   }
-  if (scenario.ids.size() == std::size(cairn::kAllLevels)) text += "[failures]\nmtbf = " + mtbfs + "\n";
+  if (scenario.ids.size() != std::size(cairn::kAllLevels)) return text;
+  text += "[failures]\nmtbf = " + mtbfs + "\n";
+  if (nodes > 0) text += fmt::format("nodes = {}\n", nodes);
   return text;
 }
 
@@ -102,7 +105,7 @@ cairn::Result<ExitCode> plan(const ScenarioOptions& options) {
              percent_text(expected.recovery));
   if (expected.total() > kFrequent)
     fmt::print("failures are frequent here, so this estimate is too low: ckpt-tool simulate shows by how much\n");
-  fmt::print("\n{}\nfor the INI file:\n\n{}", *sensitivity, ini_text(*scenario, *pattern));
+  fmt::print("\n{}\nfor the INI file:\n\n{}", *sensitivity, ini_text(*scenario, *pattern, options.nodes));
   return kGood;
 }
 

@@ -382,6 +382,50 @@ int cairn_protect_pointer_block(cairn_session* session, const char* name, const 
 /* As cairn_protect_opaque, at the address that a pointer variable has; see cairn_protect_pointer. Local. */
 int cairn_protect_pointer_opaque(cairn_session* session, const char* name, const void* pointer, const char* type_name,
                                  size_t element_bytes, size_t count);
+/* The bytes of an object, while it is saved. */
+typedef struct cairn_object cairn_object;
+/* Saves an object: passes its state to cairn_put, in pieces of any size. data is the pointer that was passed to
+ * cairn_protect_object. Returns 0; another number fails the snapshot. */
+typedef int (*cairn_save)(cairn_object* object, void* data);
+/* Loads an object: replaces its state by the count bytes that were saved. Cairn owns them; they are valid during the
+ * call. Returns 0; another number fails the restore. */
+typedef int (*cairn_load)(const void* bytes, size_t count, void* data);
+
+/* Protects an object that is no plain memory, such as a tree, by two functions of the program. cairn_snapshot calls
+ * save once on each rank, if it takes a snapshot. The bytes of all objects of a rank are in its memory until they are
+ * written. The size may differ at each snapshot. cairn_restore calls load once, after all ranks have read the same
+ * snapshot: for all objects, in the order of protection, after all other regions have their contents. On a fresh start,
+ * it is not called. The functions call neither MPI nor Cairn, except cairn_put.
+ *
+ * An object is no sequence: its kind is cairn_kind_same, if all ranks save the same bytes, or cairn_kind_of_rank. Ends
+ * with cairn_unprotect, as other regions.
+ *
+ * Local.
+ * Requires: data, which the caller owns, stays valid until the object is unprotected or the session has ended.
+ * Returns: CAIRN_ERR_USAGE if a function is NULL, or if the name is not valid. If save fails, the snapshot fails on all
+ * ranks, as after a storage error. If load fails, cairn_restore returns CAIRN_ERR_MISMATCH on all ranks; the text names
+ * rank and object. */
+int cairn_protect_object(cairn_session* session, const char* name, cairn_save save, cairn_load load, void* data);
+/* Adds bytes to an object, which are copied. To be called only by a function save. Local.
+ *
+ * Returns: CAIRN_ERR_STORAGE if there is no memory for them. */
+int cairn_put(cairn_object* object, const void* bytes, size_t count);
+/* Protects a file that this rank writes, such as a log or a result, with its length and permissions. A snapshot
+ * contains the file as it is then. It fails on all ranks if the file is missing, cannot be read, or changes meanwhile.
+ * The same holds for links, and for all that is no regular file. cairn_restore puts the file back, after all ranks have
+ * read the same snapshot: all files are first written beside the old ones, and then renamed. So an error, such as a
+ * full disk, leaves all files as they were. A file that begins with the stored bytes is truncated in place instead: a
+ * log that is open for appending stays right. Objects are loaded after that. On a fresh start, files stay as they are.
+ *
+ * Write what is in buffers before cairn_snapshot, as by fflush. Open other files than logs after cairn_restore. One
+ * file is protected by one rank. path may be relative to the working directory of this moment. The kind for another
+ * number of ranks is cairn_kind_of_rank, or cairn_kind_same if all ranks have the same file, each at its own path. The
+ * files are in memory then, and keep the permissions of the files that are there.
+ *
+ * Local.
+ * Returns: CAIRN_ERR_USAGE if the name or the path is not valid. If a file cannot be put back, cairn_restore returns
+ * CAIRN_ERR_STORAGE on all ranks; the text names rank and file. */
+int cairn_protect_file(cairn_session* session, const char* name, const char* path);
 /* Ends the protection of a region: later snapshots do not contain it.
  *
  * Local.

@@ -29,6 +29,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <ranges>
 #include <span>
 #include <string>
 #include <string_view>
@@ -39,6 +40,7 @@
 #include <cairn/error.hpp>
 #include <cairn/level_id.hpp>
 #include <cairn/lost_part.hpp>
+#include <cairn/object.hpp>
 #include <cairn/region_kind.hpp>
 #include <cairn/storable.hpp>
 #include <cairn/version.hpp>
@@ -130,6 +132,15 @@ concept Resizable = requires(C& c, std::size_t n) {
   { c.size() } -> std::convertible_to<std::size_t>;
 };
 
+// Which objects are stored how.
+template <class C>
+concept PlainContainer = Resizable<C> && Storable<typename C::value_type> && !HasRegionTraits<C>;
+template <class T>
+concept PlainObject = Storable<T> && !HasRegionTraits<T>;
+template <class T>
+concept Unknown =
+    std::is_class_v<T> && !std::ranges::view<T> && !PlainContainer<T> && !PlainObject<T> && !HasRegionTraits<T>;
+
 // How the session reaches a region's bytes. The functions are called at each snapshot and restore.
 struct RegionAccess {
   Element element = Element::opaque;
@@ -141,6 +152,9 @@ struct RegionAccess {
   std::function<void(std::size_t)> resize;  // empty: cannot change
   std::function<void*()> data;
   bool fixed_size = false;  // restore() must not call `resize`
+  std::string file;         // path of a file, which has none of the functions above
+  SaveObject save;          // of an object, which has none either
+  LoadObject load;          // the same
   AnyKind kind;             // what it is to the whole job; of a part of a global array none
 };
 
@@ -172,15 +186,13 @@ class SessionBase {
   // Requires: the container outlives the session or is unprotected first. The caller owns it; the session keeps a
   // reference.
   // Throws: kind `usage` if the name, type or place is not valid.
-  template <detail::Resizable C>
-  requires Storable<typename C::value_type>
+  template <detail::PlainContainer C>
   void protect(const std::string& name, C& container, std::optional<GlobalPlace> place = {}) {
     protect_access(name, access_to(container, std::move(place)));
   }
   // The same for a container that is no part of a global array. `kind` is what it is to the whole job. Local.
   // Throws: kind `usage` as above.
-  template <detail::Resizable C, RegionKind K>
-  requires Storable<typename C::value_type>
+  template <detail::PlainContainer C, RegionKind K>
   void protect(const std::string& name, C& container, K kind) {
     protect_access(name, of_kind(access_to(container, {}), std::move(kind)));
   }
@@ -192,16 +204,14 @@ class SessionBase {
   // Requires: the container has its size when restore() is called.
   // Throws: kind `usage` as above. restore() throws kind `mismatch` on all ranks if the snapshot has another size; the
   // text names rank, container and both sizes. That rank's containers then stay as they were.
-  template <detail::Resizable C>
-  requires Storable<typename C::value_type>
+  template <detail::PlainContainer C>
   void protect(const std::string& name, C& container, FixedSize /*tag*/, std::optional<GlobalPlace> place = {}) {
     auto access = access_to(container, std::move(place));
     access.fixed_size = true;
     protect_access(name, std::move(access));
   }
   // The same with a kind. Local.
-  template <detail::Resizable C, RegionKind K>
-  requires Storable<typename C::value_type>
+  template <detail::PlainContainer C, RegionKind K>
   void protect(const std::string& name, C& container, FixedSize /*tag*/, K kind) {
     auto access = access_to(container, {});
     access.fixed_size = true;
@@ -213,15 +223,75 @@ class SessionBase {
   // Local.
   // Requires: the object outlives the session or is unprotected first. The caller owns it.
   // Throws: kind `usage` if the name is not valid.
-  template <Storable T>
+  template <detail::PlainObject T>
   void protect(const std::string& name, T& object) {
     protect_access(name, access_to_object(object));
   }
   // The same with a kind. One object is no sequence. Local.
   // Throws: kind `usage` as above, and for a sequence.
-  template <Storable T, RegionKind K>
+  template <detail::PlainObject T, RegionKind K>
   void protect(const std::string& name, T& object, K kind) {
     protect_access(name, of_kind(access_to_object(object), std::move(kind)));
+  }
+
+  // Protects an object that is no plain memory, by two functions of the program. snapshot() calls `save` once on each
+  // rank, if it takes a snapshot. The bytes of all objects of a rank are in its memory until they are written. The
+  // size may differ at each snapshot. restore() calls `load` once, after all ranks have read the same snapshot: for all
+  // objects, in the order of protection, after all other regions have their contents. On a fresh start, it is not
+  // called. The functions make no calls of Cairn and of MPI.
+  //
+  // Local.
+  // Requires: what the functions refer to outlives the session, or the object is unprotected first.
+  // Throws: kind `usage` if the name is not valid, or if a function is empty. If `save` throws, the snapshot fails on
+  // all ranks as after a storage error. If `load` throws, restore() throws kind `mismatch` on all ranks; the text names
+  // rank and object.
+  void protect(const std::string& name, SaveObject save, LoadObject load) {
+    protect_access(name, access_to_saved(std::move(save), std::move(load)));
+  }
+  // The same with a kind. An object is no sequence: the kind is `same`, if all ranks save the same bytes, or of_rank().
+  // Local.
+  // Throws: kind `usage` as above, and for a sequence.
+  template <RegionKind K>
+  void protect(const std::string& name, SaveObject save, LoadObject load, K kind) {
+    protect_access(name, of_kind(access_to_saved(std::move(save), std::move(load)), std::move(kind)));
+  }
+
+  // Protects an object whose type says how it is stored: see region_traits. <cairn/containers.hpp> does this for the
+  // containers of the standard library. Otherwise like the functions above. Local.
+  // Requires: the object outlives the session or is unprotected first. The caller owns it.
+  template <HasRegionTraits T>
+  void protect(const std::string& name, T& object) {
+    protect_access(name, access_to_saved(object));
+  }
+  // The same with a kind. Local.
+  template <HasRegionTraits T, RegionKind K>
+  void protect(const std::string& name, T& object, K kind) {
+    protect_access(name, of_kind(access_to_saved(object), std::move(kind)));
+  }
+  template <detail::Unknown T>
+  void protect(const std::string& name, T& object) = delete;  // include cairn/containers.hpp or use region_traits
+
+  // Protects a file that this rank writes, such as a log or a result, with its length and permissions. A snapshot
+  // contains the file as it is then. It fails on all ranks if the file is missing, cannot be read, or changes
+  // meanwhile. The same holds for links, and for all that is no regular file. restore() puts the file back, after all
+  // ranks have read the same snapshot: all files are first written beside the old ones, and then renamed. So an error,
+  // such as a full disk, leaves all files as they were. A file that begins with the stored bytes is truncated in place
+  // instead: a log that is open for appending stays right. Objects are loaded after that. On a fresh start, files stay
+  // as they are.
+  //
+  // Write what is in buffers before snapshot(), as by std::flush. Open other files than logs after restore(). One file
+  // is protected by one rank. `path` may be relative to the working directory of this moment.
+  //
+  // Local.
+  // Throws: kind `usage` if the name or the path is not valid. If a file cannot be put back, restore() throws kind
+  // `storage` on all ranks, and the text names rank and file.
+  void protect_file(const std::string& name, const std::string& path) { protect_access(name, access_to_file(path)); }
+  // The same with a kind, for another number of ranks: of_rank(), or `same` if all ranks have the same file, each at
+  // its own path. The files are in memory then, and keep the permissions of the files that are there. Local.
+  // Throws: kind `usage` as above, and for a sequence.
+  template <RegionKind K>
+  void protect_file(const std::string& name, const std::string& path, K kind) {
+    protect_access(name, of_kind(access_to_file(path), std::move(kind)));
   }
 
   // Protects the elements that a span refers to. The session does not keep the span itself. Their number is fixed:
@@ -500,6 +570,22 @@ class SessionBase {
     type.shape = std::move(shape);
     type.data = std::move(data);
     return type;
+  }
+  static detail::RegionAccess access_to_file(const std::string& path) {
+    detail::RegionAccess access;
+    access.file = path;
+    return access;
+  }
+  static detail::RegionAccess access_to_saved(SaveObject save, LoadObject load) {
+    detail::RegionAccess access;
+    access.save = std::move(save);
+    access.load = std::move(load);
+    return access;
+  }
+  template <HasRegionTraits T>
+  static detail::RegionAccess access_to_saved(T& object) {
+    return access_to_saved([&object](std::ostream& out) { region_traits<T>::save(object, out); },
+                           [&object](std::istream& in) { region_traits<T>::load(object, in); });
   }
   static detail::RegionAccess of_kind(detail::RegionAccess access, detail::AnyKind kind) {
     access.kind = std::move(kind);

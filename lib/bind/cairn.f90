@@ -74,6 +74,15 @@ module cairn
   end type
   type(cairn_kind), parameter, public :: cairn_same = cairn_kind(kSame), cairn_sequence = cairn_kind(kSequence)
 
+  ! An object that is being saved or loaded: see cairn_protect_object.
+  type, public :: cairn_object
+    private
+    type(c_ptr) :: handle = c_null_ptr         ! while it is saved
+    integer(c_int8_t), pointer :: bytes(:) => null()  ! while it is loaded
+    integer(c_size_t) :: position = 0          ! in these
+    logical :: failed = .false.
+  end type
+
   ! Codes of calls; cairn.h describes them.
   integer, parameter, public :: CAIRN_OK = 0, CAIRN_HEAD = 1, CAIRN_ROLLBACK = 2
   integer, parameter, public :: CAIRN_ERR_USAGE = -1, CAIRN_ERR_CONFIG = -2, CAIRN_ERR_STORAGE = -3, &
@@ -93,6 +102,7 @@ module cairn
     cairn_restore_region, cairn_restore_info, cairn_comm, cairn_watch, cairn_suspect, cairn_should_stop, cairn_failed, &
     cairn_catches_up, cairn_recover, cairn_state, cairn_finalize, cairn_abandon, cairn_version, cairn_build_info, &
     cairn_error_text, cairn_set_log, cairn_log
+  public :: cairn_protect_file, cairn_protect_object, cairn_save, cairn_load, cairn_put, cairn_get
   public :: cairn_safe_version, cairn_stored_total, cairn_sequence_part, cairn_like, cairn_of_rank
 
   ! A subroutine that receives a line of the log: see cairn_set_log.
@@ -116,6 +126,34 @@ module cairn
   type :: program_type
     procedure(cairn_application), pointer, nopass :: application => null()
   end type
+
+  ! Subroutines that save and load an object. code: 0, or another number if the object cannot be saved or loaded.
+  abstract interface
+    subroutine cairn_save(object, code)
+      import :: cairn_object
+      type(cairn_object), intent(inout) :: object
+      integer, intent(out) :: code
+    end subroutine
+    subroutine cairn_load(object, code)
+      import :: cairn_object
+      type(cairn_object), intent(inout) :: object
+      integer, intent(out) :: code
+    end subroutine
+  end interface
+  type :: object_functions
+    procedure(cairn_save), pointer, nopass :: save => null()
+    procedure(cairn_load), pointer, nopass :: load => null()
+  end type
+
+  ! cairn_put(object, data), for a subroutine cairn_save: adds a number or an array to an object. cairn_get(object,
+  ! data), for a subroutine cairn_load: reads what cairn_put has added, in the same order. Reading more than was added
+  ! fails the restore. data is contiguous: a real of 32 or 64 bits, or an integer of 8, 32 or 64 bits. Local.
+  interface cairn_put
+    procedure put_int8, put_int32, put_int64, put_real32, put_real64
+  end interface
+  interface cairn_get
+    procedure get_int8, get_int32, get_int64, get_real32, get_real64
+  end interface
 
   ! In the calls below, a communicator is a type(MPI_Comm) of the module mpi_f08, or an integer of the module mpi or of
   ! mpif.h.
@@ -290,6 +328,25 @@ module cairn
     function c_refuse_section(name) bind(c, name='cairn_refuse_section_fortran') result(code)
       import :: c_int, c_char
       character(kind=c_char), intent(in) :: name(*)
+      integer(c_int) :: code
+    end function
+    function c_protect_object(session, name, save, load, data) bind(c, name='cairn_protect_object') result(code)
+      import :: c_ptr, c_funptr, c_char, c_int
+      type(c_ptr), value :: session, data
+      character(kind=c_char), intent(in) :: name(*)
+      type(c_funptr), value :: save, load
+      integer(c_int) :: code
+    end function
+    function c_protect_file(session, name, path) bind(c, name='cairn_protect_file') result(code)
+      import :: c_ptr, c_char, c_int
+      type(c_ptr), value :: session
+      character(kind=c_char), intent(in) :: name(*), path(*)
+      integer(c_int) :: code
+    end function
+    function c_put(object, bytes, count) bind(c, name='cairn_put') result(code)
+      import :: c_ptr, c_size_t, c_int
+      type(c_ptr), value :: object, bytes
+      integer(c_size_t), value :: count
       integer(c_int) :: code
     end function
     function c_unprotect(session, name) bind(c, name='cairn_unprotect') result(code)
@@ -644,6 +701,146 @@ contains
     integer(int32), intent(out) :: version
     integer, intent(out) :: code
     code = c_safe_version(session%handle, int(level, c_int), version)
+  end subroutine
+
+  ! Protects an object that is no plain memory, such as a tree, by two subroutines of the program: see cairn.h. save
+  ! calls cairn_put for all that belongs to the object, and load calls cairn_get for the same. The bytes of all objects
+  ! of a rank are in its memory until they are written. The size may differ at each snapshot. kind is cairn_same, if all
+  ! ranks save the same bytes, or cairn_of_rank. Local. Requires: save and load are module procedures or external; they
+  ! call neither MPI nor other subroutines of Cairn.
+  subroutine cairn_protect_object(session, name, save, load, code, kind)
+    type(cairn_session), intent(in) :: session
+    character(*), intent(in) :: name
+    procedure(cairn_save) :: save
+    procedure(cairn_load) :: load
+    integer, intent(out) :: code
+    type(cairn_kind), optional, intent(in) :: kind
+    type(object_functions), pointer :: functions
+    allocate(functions)  ! the session refers to it as long as it lasts
+    functions%save => save
+    functions%load => load
+    code = c_protect_object(session%handle, c_text(name), c_funloc(save_object), c_funloc(load_object), c_loc(functions))
+    if (code == CAIRN_OK .and. present(kind)) code = set_kind(session, name, kind)
+  end subroutine
+
+  ! Protects a file that this rank writes, such as a log or a result, with its length and permissions: see cairn.h. Call
+  ! flush(unit) before cairn_snapshot. Close a file before cairn_restore, and open it afterwards, unless it is only
+  ! appended to. kind is cairn_of_rank, or cairn_same if all ranks have the same file. Local.
+  subroutine cairn_protect_file(session, name, path, code, kind)
+    type(cairn_session), intent(in) :: session
+    character(*), intent(in) :: name, path
+    integer, intent(out) :: code
+    type(cairn_kind), optional, intent(in) :: kind
+    code = c_protect_file(session%handle, c_text(name), c_text(path))
+    if (code == CAIRN_OK .and. present(kind)) code = set_kind(session, name, kind)
+  end subroutine
+
+  function save_object(handle, data) bind(c) result(code)
+    type(c_ptr), value :: handle, data
+    integer(c_int) :: code
+    type(object_functions), pointer :: functions
+    type(cairn_object) :: object
+    integer :: given
+    call c_f_pointer(data, functions)
+    object%handle = handle
+    call functions%save(object, given)
+    if (given == 0 .and. object%failed) given = CAIRN_ERR_STORAGE
+    code = given
+  end function
+
+  function load_object(bytes, count, data) bind(c) result(code)
+    type(c_ptr), value :: bytes, data
+    integer(c_size_t), value :: count
+    integer(c_int) :: code
+    type(object_functions), pointer :: functions
+    type(cairn_object) :: object
+    integer :: given
+    call c_f_pointer(data, functions)
+    call c_f_pointer(bytes, object%bytes, [count])
+    call functions%load(object, given)
+    if (given == 0 .and. object%failed) given = CAIRN_ERR_MISMATCH
+    code = given
+  end function
+
+  subroutine put(object, data, bytes)
+    type(cairn_object), intent(inout) :: object
+    type(c_ptr), intent(in) :: data
+    integer(c_size_t), intent(in) :: bytes
+    if (c_put(object%handle, data, bytes) /= CAIRN_OK) object%failed = .true.
+  end subroutine
+
+  subroutine get(object, data, bytes)
+    type(cairn_object), intent(inout) :: object
+    type(c_ptr), intent(in) :: data
+    integer(c_size_t), intent(in) :: bytes
+    integer(c_int8_t), pointer :: into(:)
+    if (object%failed .or. bytes > size(object%bytes, kind=c_size_t) - object%position) then
+      object%failed = .true.
+      return
+    end if
+    call c_f_pointer(data, into, [bytes])
+    into = object%bytes(object%position + 1:object%position + bytes)
+    object%position = object%position + bytes
+  end subroutine
+
+  subroutine put_int8(object, data)
+    type(cairn_object), intent(inout) :: object
+    integer(int8), target, contiguous, intent(in) :: data(..)
+    call put(object, c_loc(data), 1_c_size_t * size(data, kind=c_size_t))
+  end subroutine
+
+  subroutine get_int8(object, data)
+    type(cairn_object), intent(inout) :: object
+    integer(int8), target, contiguous, intent(inout) :: data(..)
+    call get(object, c_loc(data), 1_c_size_t * size(data, kind=c_size_t))
+  end subroutine
+
+  subroutine put_int32(object, data)
+    type(cairn_object), intent(inout) :: object
+    integer(int32), target, contiguous, intent(in) :: data(..)
+    call put(object, c_loc(data), 4_c_size_t * size(data, kind=c_size_t))
+  end subroutine
+
+  subroutine get_int32(object, data)
+    type(cairn_object), intent(inout) :: object
+    integer(int32), target, contiguous, intent(inout) :: data(..)
+    call get(object, c_loc(data), 4_c_size_t * size(data, kind=c_size_t))
+  end subroutine
+
+  subroutine put_int64(object, data)
+    type(cairn_object), intent(inout) :: object
+    integer(int64), target, contiguous, intent(in) :: data(..)
+    call put(object, c_loc(data), 8_c_size_t * size(data, kind=c_size_t))
+  end subroutine
+
+  subroutine get_int64(object, data)
+    type(cairn_object), intent(inout) :: object
+    integer(int64), target, contiguous, intent(inout) :: data(..)
+    call get(object, c_loc(data), 8_c_size_t * size(data, kind=c_size_t))
+  end subroutine
+
+  subroutine put_real32(object, data)
+    type(cairn_object), intent(inout) :: object
+    real(real32), target, contiguous, intent(in) :: data(..)
+    call put(object, c_loc(data), 4_c_size_t * size(data, kind=c_size_t))
+  end subroutine
+
+  subroutine get_real32(object, data)
+    type(cairn_object), intent(inout) :: object
+    real(real32), target, contiguous, intent(inout) :: data(..)
+    call get(object, c_loc(data), 4_c_size_t * size(data, kind=c_size_t))
+  end subroutine
+
+  subroutine put_real64(object, data)
+    type(cairn_object), intent(inout) :: object
+    real(real64), target, contiguous, intent(in) :: data(..)
+    call put(object, c_loc(data), 8_c_size_t * size(data, kind=c_size_t))
+  end subroutine
+
+  subroutine get_real64(object, data)
+    type(cairn_object), intent(inout) :: object
+    real(real64), target, contiguous, intent(inout) :: data(..)
+    call get(object, c_loc(data), 8_c_size_t * size(data, kind=c_size_t))
   end subroutine
 
   ! Returns why a snapshot last failed because of storage, as far as this rank knows. Empty if none failed in this

@@ -40,7 +40,7 @@ void fields(auto& io, Resized& m) { io(m.name), io(m.elements_before), io(m.elem
 void fields(auto& io, Hello& m) { io(m.error), io(m.process); }
 void fields(auto& io, Seal& m) { io(m.version), io(m.safe_point), io(m.levels), io(m.bytes), io(m.error); }
 void fields(auto& io, RestoreRequest& m) { io(m.version), io(m.at_start), io(m.again); }
-void fields(auto& io, RestoreResult& m) { io(m.error), io(m.resized), io(m.damaged), io(m.sent_bytes); }
+void fields(auto& io, RestoreResult& m) { io(m.error), io(m.resized), io(m.damaged), io(m.sent_bytes), io(m.completes); }
 void fields(auto& io, FinalizeRequest& m) {
   io(m.version), io(m.calls), io(m.keep_going), io(m.abandoned), io(m.undefined), io(m.ended_mpi);
 }
@@ -67,7 +67,7 @@ void fields(auto& io, Offer& m) {
   io(m.old_ranks), io(m.shards);
 }
 void fields(auto& io, RestoreDone& m) {
-  io(m.last_version), io(m.resized_ranks), io(m.error), io(m.next), io(m.moved_bytes);
+  io(m.last_version), io(m.resized_ranks), io(m.error), io(m.next), io(m.moved_bytes), io(m.completes);
 }
 void fields(auto& io, Finalized& m) { io(m.error); }
 void fields(auto& io, Trouble& m) { io(m.error); }

@@ -127,6 +127,7 @@ RestoreDesk::Answers RestoreDesk::take_answers() {
   }
   for (auto& [rank, result] : results) {
     moved_bytes_ += result.sent_bytes;
+    answers.completes |= result.completes;
     if (result.resized) answers.resized.emplace(rank, std::move(*result.resized));
     const std::optional<Error>& error = result.error;
     if (!error) continue;
@@ -156,9 +157,9 @@ Status RestoreDesk::conclude() {
   }
   if (status) status = agree(head_.heads, answers.complaint, "node");
   if (status && plan_ && plan_->of_other_ranks) {
-    status = adopt_of_other_ranks(*plan_).and_then([&] { return share_report(answers.resized); });
+    status = adopt_of_other_ranks(*plan_).and_then([&] { return share(answers); });
   } else if (status && plan_) {
-    status = adopt(*plan_, answers.safe_point).and_then([&] { return share_report(answers.resized); });
+    status = adopt(*plan_, answers.safe_point).and_then([&] { return share(answers); });
   } else if (status) {
     catalog_.state.reset();
     catalog_.of_other_ranks.reset();
@@ -169,12 +170,14 @@ Status RestoreDesk::conclude() {
   return {};
 }
 
-// All heads learn how many bytes the restore moved between nodes, and on how many ranks of the job it resized
-// containers. The head of the lowest of these ranks logs it for the job.
-Status RestoreDesk::share_report(const std::map<Rank, Resized>& here) {
-  std::array<std::uint64_t, 2> sums{moved_bytes_, here.size()};
+// All heads learn how many bytes the restore moved between nodes, whether ranks load objects or put files back, and on
+// how many ranks of the job it resized containers. The head of the lowest of these ranks logs it for the job.
+Status RestoreDesk::share(const Answers& answers) {
+  const std::map<Rank, Resized>& here = answers.resized;
+  std::array<std::uint64_t, 3> sums{moved_bytes_, here.size(), answers.completes ? 1U : 0U};
   if (auto status = head_.heads.allreduce(sums, Reduce::sum); !status) return status;
   moved_bytes_ = sums[0];
+  completes_ = sums[2] != 0;
   const std::uint64_t ranks = sums[1];
   if (ranks == 0) return {};
   std::uint64_t lowest = here.empty() ? ~std::uint64_t{0} : here.begin()->first.value;
@@ -203,6 +206,7 @@ void RestoreDesk::close(const Status& status) {
   done.resized_ranks = std::exchange(resized_ranks_, 0);
   done.moved_bytes = std::exchange(moved_bytes_, 0);
   done.next = std::exchange(next_, {});
+  done.completes = std::exchange(completes_, false);
   if (!status) done.error = status.error();
   head_.tell_all(done);
 }

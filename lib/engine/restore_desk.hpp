@@ -60,6 +60,7 @@ class RestoreDesk {
     void note_damaged(const NodeContext& node, const Plan& plan, Rank rank);
     Status complaint;  // of a rank, about something other than its shard
     std::map<Rank, Resized> resized;
+    bool completes = false;  // a rank has objects or files
   };
 
   // restore_desk.cpp
@@ -68,7 +69,7 @@ class RestoreDesk {
   void refuse(const Error& error);
   void log_sources() const;
   [[nodiscard]] Status conclude();
-  [[nodiscard]] Status share_report(const std::map<Rank, Resized>& here);
+  [[nodiscard]] Status share(const Answers& here);
   void close(const Status& status);
   void forget_brought();
   void strike_damaged();
@@ -96,6 +97,7 @@ class RestoreDesk {
   std::uint32_t resized_ranks_ = 0;  // by this restore
   std::uint64_t moved_bytes_ = 0;    // from this node to others, in this restore; in the end, of all nodes
   LevelSet next_;                    // see RestoreDone, of this restore
+  bool completes_ = false;           // the same
   // A snapshot whose shards were moved, and whose redundancy is not rebuilt yet. If the restore fails in between, the
   // next one finds the shards in place, and has to rebuild the redundancy all the same.
   std::optional<Identity> moved_;

@@ -9,10 +9,6 @@ std::vector<std::uint64_t> shape_in_array(const RegionInfo& region) {
   return region.shape.empty() ? std::vector<std::uint64_t>{1} : region.shape;
 }
 
-bool have_one_type(const RegionInfo& a, const RegionInfo& b) {
-  return a.type == b.type && a.element_bytes == b.element_bytes && a.type_name == b.type_name;
-}
-
 bool lies_in(const RegionInfo& region, const std::vector<std::uint64_t>& array) {
   if (region.global_shape != array || region.shape.size() != array.size()) return false;
   for (std::size_t d = 0; d < array.size(); ++d)
@@ -40,7 +36,7 @@ bool differ_in_length_only(const RegionInfo& a, const RegionInfo& b) {
 std::optional<JoinedRegions> join(std::span<const RegionInfo* const> regions) {
   const RegionInfo& first = *regions.front();
   const bool in_one_array = !first.global_shape.empty() && std::ranges::all_of(regions, [&](const RegionInfo* region) {
-    return have_one_type(first, *region) && lies_in(*region, first.global_shape);
+    return same_type(first, *region) && lies_in(*region, first.global_shape);
   });
   if (!in_one_array) return join_in_order(regions);
   JoinedRegions joined{first.global_shape, {}, true};
@@ -51,7 +47,7 @@ std::optional<JoinedRegions> join(std::span<const RegionInfo* const> regions) {
 std::optional<JoinedRegions> join_in_order(std::span<const RegionInfo* const> regions) {
   const RegionInfo& first = *regions.front();
   const auto fits = [&](const RegionInfo* region) {
-    return have_one_type(first, *region) && differ_in_length_only(first, *region);
+    return same_type(first, *region) && differ_in_length_only(first, *region);
   };
   if (!std::ranges::all_of(regions, fits)) return {};
   JoinedRegions joined{shape_in_array(first), {}, false};

@@ -3,6 +3,7 @@
 #include <cxxabi.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
 #include <memory>
 
@@ -140,6 +141,8 @@ std::string demangled(const std::string& type_name, std::uint32_t element_bytes)
 }
 
 std::string text_of_type(const RegionInfo& region, const std::string& type_name) {
+  if (region.is_object()) return fmt::format("object({} B)", region.size_bytes());
+  if (region.is_file()) return fmt::format("file({} B)", region.size_bytes());
   std::string text(cairn::name(region.type));
   if (region.type == ElementType::opaque) text += fmt::format("({}, {} B)", type_name, region.element_bytes);
   for (const std::uint64_t length : region.shape) text += fmt::format("[{}]", length);
@@ -157,6 +160,16 @@ std::uint64_t RegionInfo::elements() const {
 std::uint64_t RegionInfo::own_length(std::size_t dimension) const {
   if (!has_ghosts()) return shape[dimension];
   return shape[dimension] - std::min(shape[dimension], ghosts_before[dimension] + ghosts_after[dimension]);
+}
+
+std::optional<std::uint32_t> RegionInfo::file_mode() const {
+  if (!is_file()) return std::nullopt;
+  std::uint32_t mode = 0;
+  const char* const begin = type_name.data() + std::min(type_name.size(), kFileType.size() + 1);
+  const char* const end = type_name.data() + type_name.size();
+  const auto [after, error] = std::from_chars(begin, end, mode, 8);
+  if (error != std::errc() || after != end || mode > 0777) return std::nullopt;
+  return mode;
 }
 
 std::string RegionInfo::type_text() const { return text_of_type(*this, demangled(type_name, element_bytes)); }
@@ -178,6 +191,11 @@ std::string_view name(ElementType type) {
     case ElementType::float64: return "float64";
   }
   return "unknown";
+}
+
+bool same_type(const RegionInfo& a, const RegionInfo& b) {
+  if (a.is_file() && b.is_file()) return a.element_bytes == b.element_bytes;
+  return a.type == b.type && a.element_bytes == b.element_bytes && a.type_name == b.type_name;
 }
 
 Status check(const RegionInfo& region) {

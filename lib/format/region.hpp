@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,12 @@ enum class ElementType : std::uint8_t {
 
 constexpr std::size_t kMostDimensions = 32;  // HDF5 has no more
 
+// The type name of an object: the application has made its bytes. Stored in files; never changes.
+inline constexpr std::string_view kObjectType = "cairn object";
+
+// The type name of a file of the application: this and its permissions, such as "cairn file 644". The same.
+inline constexpr std::string_view kFileType = "cairn file";
+
 struct RegionInfo {
   std::string name;  // 1 … 255 bytes, no '/' and no control characters
   ElementType type = ElementType::opaque;
@@ -42,12 +49,17 @@ struct RegionInfo {
   std::vector<std::uint64_t> ghosts_before = {};
   std::vector<std::uint64_t> ghosts_after = {};
 
+  [[nodiscard]] bool is_object() const { return type == ElementType::opaque && type_name == kObjectType; }
+  [[nodiscard]] bool is_file() const { return type == ElementType::opaque && type_name.starts_with(kFileType); }
+  // Its permissions, of a file in a snapshot.
+  [[nodiscard]] std::optional<std::uint32_t> file_mode() const;
   [[nodiscard]] bool has_ghosts() const { return !ghosts_before.empty(); }
   // Its own elements in a dimension.
   [[nodiscard]] std::uint64_t own_length(std::size_t dimension) const;
   [[nodiscard]] std::uint64_t elements() const;
   [[nodiscard]] std::uint64_t size_bytes() const { return elements() * element_bytes; }
-  // "float64[100][20]", "opaque(Particle, 24 B)[5]": names of C++ types as in their source.
+  // "float64[100][20]", "opaque(Particle, 24 B)[5]", "object(123 B)", "file(123 B)": names
+  // of C++ types as in their source.
   [[nodiscard]] std::string type_text() const;
   // The same with the name as it is stored and compared: "opaque(8Particle, 24 B)[5]".
   [[nodiscard]] std::string stored_type_text() const;
@@ -55,6 +67,8 @@ struct RegionInfo {
 };
 
 [[nodiscard]] std::string_view name(ElementType type);
+// Whether elements of both are of one type. Files are, whatever their permissions.
+[[nodiscard]] bool same_type(const RegionInfo& a, const RegionInfo& b);
 // Refuses what no shard can hold: names and shapes outside the limits above.
 [[nodiscard]] Status check(const RegionInfo& region);
 

@@ -58,11 +58,15 @@ struct ShardIdentity {
   std::uint32_t ranks = 0;
 };
 
+// Reads bytes of a region that is not in memory.
+using ReadRegion = std::function<Status(std::size_t region, std::uint64_t offset, MutableBytes into)>;
 // Writes a shard in one pass and gives it its name; not synced. `regions` are the bytes of the plan's regions, in the
-// same order. Returns the file's size.
+// same order. What is empty there, and not in the plan, `read` puts straight into the shard, in order. Returns the
+// file's size.
 class ShardPlan;
 [[nodiscard]] Result<std::uint64_t> write_shard(Store& store, const FileName& name, const ShardIdentity& who,
-                                                const ShardPlan& plan, std::span<const Bytes> regions);
+                                                const ShardPlan& plan, std::span<const Bytes> regions,
+                                                const ReadRegion& read = {});
 
 // A shard open for reading, whose regions are known.
 class Shard : public ShardFile {

@@ -62,10 +62,16 @@ class DataSection {
   DataSection(std::uint64_t data_bytes, MutableBytes mapping, Done done);
 
   Status put(Bytes bytes);
+  // The next `count` bytes, which `fill` writes to their place, piece by piece.
+  using Fill = std::function<Status(MutableBytes into)>;
+  Status take(std::uint64_t count, const Fill& fill);
   // Padding up to `position`, counted from the start of the section.
   Status zeros_to(std::uint64_t position);
 
  private:
+  template <class Filler>
+  Status pieces(std::uint64_t left, const Filler& fill);
+
   std::uint64_t data_bytes_;
   MutableBytes mapping_;
   Buffer buffer_;

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -24,7 +25,18 @@ DataSection::DataSection(std::uint64_t data_bytes, MutableBytes mapping, Done do
 }
 
 Status DataSection::put(Bytes bytes) {
-  while (!bytes.empty()) {
+  return pieces(bytes.size(), [&](MutableBytes into) -> Status {
+    std::memcpy(into.data(), bytes.data(), into.size());
+    bytes = bytes.subspan(into.size());
+    return {};
+  });
+}
+
+Status DataSection::take(std::uint64_t count, const Fill& fill) { return pieces(count, fill); }
+
+template <class Filler>
+Status DataSection::pieces(std::uint64_t left, const Filler& fill) {
+  while (left > 0) {
     if (position_ == data_bytes_) {
       return fail_internal(Code::invalid_argument, fmt::format("more than {} bytes of data for a shard", data_bytes_));
     }
@@ -34,10 +46,10 @@ Status DataSection::put(Bytes bytes) {
         std::min(position_ / kWritePieceBytes * kWritePieceBytes + kWritePieceBytes, block_end);
     const MutableBytes block =
         mapping_.empty() ? MutableBytes(buffer_) : mapping_.subspan(block_begin, block_end - block_begin);
-    const std::uint64_t count = std::min<std::uint64_t>(bytes.size(), piece_end - position_);
-    std::memcpy(block.data() + (position_ - block_begin), bytes.data(), count);
+    const std::uint64_t count = std::min<std::uint64_t>(left, piece_end - position_);
+    if (auto filled = fill(block.subspan(position_ - block_begin, count)); !filled) return filled;
     position_ += count;
-    bytes = bytes.subspan(count);
+    left -= count;
     if (position_ < piece_end) return {};
     // The checksum is computed from the copy, because the copy is what is stored.
     crc_ = crc32c(block.subspan(summed_ - block_begin, piece_end - summed_), crc_);
@@ -107,7 +119,7 @@ Result<PendingFile> ShardOutput::finish(const Parts& parts) && {
 }
 
 Result<std::uint64_t> write_shard(Store& store, const FileName& name, const ShardIdentity& who, const ShardPlan& plan,
-                                  std::span<const Bytes> regions) {
+                                  std::span<const Bytes> regions, const ReadRegion& read) {
   ShardHeader header = plan.header();
   header.identity = who.identity;
   header.safe_point = who.safe_point;
@@ -128,6 +140,13 @@ Result<std::uint64_t> write_shard(Store& store, const FileName& name, const Shar
   });
   for (std::size_t i = 0; i < regions.size(); ++i) {
     const ShardPlan::Extent& place = plan.places()[i];
+    if (regions[i].empty() && place.bytes > 0 && read) {
+      std::uint64_t offset = 0;
+      const auto next = [&](MutableBytes into) { return read(i, std::exchange(offset, offset + into.size()), into); };
+      auto done = data.zeros_to(place.begin).and_then([&] { return data.take(place.bytes, next); });
+      if (!done) return fail(done.error());
+      continue;
+    }
     if (regions[i].size() != place.bytes) {
       return fail_in_file(
           Code::invalid_argument, name.path,

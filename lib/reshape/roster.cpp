@@ -113,10 +113,6 @@ bool has_model(const Roster& roster, const Entry& entry) {
 
 Kind kind_of(const Share& share) { return static_cast<Kind>(share.index()); }
 
-bool same_type(const RegionInfo& a, const RegionInfo& b) {
-  return a.type == b.type && a.element_bytes == b.element_bytes && a.type_name == b.type_name;
-}
-
 Roster::Roster(std::vector<Entry> entries) : entries_(std::move(entries)) {
   for (std::uint32_t i = 0; i < entries_.size(); ++i) by_name_.try_emplace(entries_[i].type.name, i);
 }

@@ -31,9 +31,6 @@ struct Entry {
   [[nodiscard]] bool needed_on_all() const { return kind == Kind::sequence || kind == Kind::same; }
 };
 
-// The rule of all types: of an old and a new region, and of two new ones.
-[[nodiscard]] bool same_type(const RegionInfo& a, const RegionInfo& b);
-
 class Roster {
  public:
   Roster() = default;

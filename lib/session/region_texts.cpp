@@ -52,6 +52,10 @@ std::string list_text(const std::vector<std::string>& regions) {
   return regions.empty() ? "none" : first_few(regions, kShown);
 }
 
+std::string file_text(const std::string& name) { return fmt::format("file \"{}\"", name); }
+
+std::string object_text(const std::string& name) { return fmt::format("object \"{}\"", name); }
+
 Error null_pointer(const RegionInfo& region) {
   return {Code::invalid_argument,
           fmt::format("region \"{}\" of type {} is at a null pointer", region.name, region.type_text()),

@@ -13,6 +13,9 @@ namespace cairn {
 [[nodiscard]] std::string text_of(const RegionInfo& region);
 // "plate float64[100], step int32": the first few.
 [[nodiscard]] std::string list_text(const std::vector<std::string>& regions);
+// file "log", object "mesh"
+[[nodiscard]] std::string file_text(const std::string& name);
+[[nodiscard]] std::string object_text(const std::string& name);
 [[nodiscard]] Error null_pointer(const RegionInfo& region);
 
 // How protected regions differ from those of a snapshot: a text for each region.

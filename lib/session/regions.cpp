@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <numeric>
 #include <utility>
 
@@ -35,6 +36,12 @@ Status check_kind(const RegionInfo& region, const detail::AnyKind& kind) {
   const auto* like = std::get_if<Like>(&kind);
   const bool is_sequence =
       like != nullptr || std::holds_alternative<Sequence>(kind) || std::holds_alternative<SequencePart>(kind);
+  if (is_sequence && (region.is_object() || region.is_file())) {
+    return fail(
+        Code::invalid_argument,
+        fmt::format("region \"{}\" is {}, and no sequence", region.name, region.is_object() ? "an object" : "a file"),
+        "it can be the same on all ranks, or of one old rank");
+  }
   if (is_sequence && region.shape.empty()) {
     return fail(Code::invalid_argument, fmt::format("region \"{}\" is one value, and no sequence", region.name),
                 "it can be the same on all ranks, or of one old rank; a sequence is an array");
@@ -58,11 +65,35 @@ void take_ghosts(const GlobalPlace& place, RegionInfo& info) {
   info.ghosts_after = place.ghosts_after.empty() ? none : place.ghosts_after;
 }
 
+// Its bytes are a container, which only this and the application's functions see.
+void make_object(detail::RegionAccess& access, const std::shared_ptr<SavedObject>& object) {
+  access.type_name = kObjectType;
+  access.elements = [object] { return object->bytes().size(); };
+  access.resize = [object](std::size_t bytes) { object->bytes().resize(bytes); };
+  access.data = [object]() -> void* { return object->bytes().data(); };
+}
+
+// In an exchange with other ranks it is in memory.
+void make_file(detail::RegionAccess& access, const std::shared_ptr<ProtectedFile>& file) {
+  access.type_name = kFileType;
+  access.elements = [file] { return file->size(); };
+  access.resize = [file](std::size_t bytes) { file->use_memory(bytes); };
+  access.data = [file]() -> void* { return file->memory().data(); };
+}
+
 }  // namespace
 
 // A scalar or an array has the shape it was protected with; a container the extent it has now.
-Regions::Region Regions::region_of(const std::string& name, detail::RegionAccess access) {
+Regions::Region Regions::region_of(const std::string& name, detail::RegionAccess access) const {
   Region region;
+  if (!access.file.empty()) {
+    region.file = std::make_shared<ProtectedFile>(access.file, self_);
+    make_file(access, region.file);
+  }
+  if (access.save) {
+    region.object = std::make_shared<SavedObject>(std::move(access.save), std::move(access.load));
+    make_object(access, region.object);
+  }
   RegionInfo& info = region.info;
   info.name = name;
   info.type = element_type(access.element);
@@ -97,8 +128,7 @@ void Regions::Region::look() {
 bool Regions::Region::has_changed() const { return resize && elements() != planned_elements; }
 
 bool Regions::Region::fits(const RegionInfo& stored) const {
-  if (info.type != stored.type || info.element_bytes != stored.element_bytes || info.type_name != stored.type_name)
-    return false;
+  if (!same_type(info, stored)) return false;
   if (!resize) return info.shape == stored.shape;
   return stored.shape.size() == info.shape.size() &&
          std::equal(info.shape.begin() + 1, info.shape.end(), stored.shape.begin() + 1);
@@ -115,6 +145,9 @@ bool Regions::Region::has_place_other_than(const RegionInfo& stored) const {
 }
 
 Status Regions::protect(const std::string& name, detail::RegionAccess access) {
+  if (!access.data && access.file.empty() && (!access.save || !access.load))
+    return fail(Code::invalid_argument,
+                fmt::format("protect: a function of object \"{}\", or the path of a file, is empty", name));
   Region region = region_of(name, std::move(access));
   if (auto status = check(region.info); !status) return status;
   if (auto status = check_kind(region.info, region.kind); !status) return status;
@@ -185,17 +218,83 @@ Result<const ShardPlan*> Regions::plan() {
   return &plan_.emplace(std::move(*made));
 }
 
+// The plan has their lengths and permissions.
+Status Regions::open_files() {
+  for (Region& region : regions_) {
+    if (!region.file) continue;
+    if (auto opened = region.file->open(); !opened) return fail(opened.error().in(file_text(region.info.name)));
+    std::string type = fmt::format("{} {:03o}", kFileType, region.file->mode());
+    if (type != region.info.type_name) plan_.reset();
+    region.info.type_name = std::move(type);
+  }
+  return {};
+}
+
 Result<Regions::Capture> Regions::capture() {
+  if (auto opened = open_files(); !opened) return fail(opened.error());
+  for (const Region& region : regions_) {
+    if (!region.object) continue;
+    if (auto saved = region.object->save(); !saved) return fail(saved.error().in(object_text(region.info.name)));
+  }
   const auto now = plan();
   if (!now) return fail(now.error());
   captured_.clear();
+  std::map<std::size_t, const Region*> files;
   for (const Region& region : regions_) {
     const std::uint64_t bytes = (*now)->places()[captured_.size()].bytes;
+    if (region.file) {
+      files[captured_.size()] = &region;
+      captured_.emplace_back();
+      continue;
+    }
     const auto* data = static_cast<const std::byte*>(region.data());
     if (data == nullptr && bytes > 0) return fail(null_pointer(region.info));
     captured_.emplace_back(data, bytes);
   }
-  return Capture{**now, captured_};
+  ReadRegion read;
+  if (!files.empty())
+    read = [files = std::move(files)](std::size_t region, std::uint64_t offset, MutableBytes into) {
+      const Region& file = *files.at(region);
+      auto done = file.file->read(offset, into);
+      return done ? done : Status(fail(done.error().in(file_text(file.info.name))));
+    };
+  return Capture{**now, captured_, std::move(read)};
+}
+
+void Regions::release() {
+  for (const Region& region : regions_) {
+    if (region.object) region.object->free();
+    if (!region.file) continue;
+    region.file->close();
+    region.file->forget();
+  }
+}
+
+Status Regions::prepare_files() {
+  for (const Region& region : regions_) {
+    if (!region.file) continue;
+    if (auto done = region.file->prepare_from_memory(); !done)
+      return fail(done.error().in(file_text(region.info.name)));
+  }
+  return {};
+}
+
+bool Regions::wait_for_completion(const std::string& only) const {
+  return std::ranges::any_of(regions_, [&](const Region& region) {
+    return (region.object || region.file) && (only.empty() || region.info.name == only);
+  });
+}
+
+Status Regions::complete(const std::string& only) {
+  for (const Region& region : regions_) {
+    if (!region.file || (!only.empty() && region.info.name != only)) continue;
+    if (auto done = region.file->put_back(); !done) return fail(done.error().in(file_text(region.info.name)));
+  }
+  for (const Region& region : regions_) {
+    if (!region.object || (!only.empty() && region.info.name != only)) continue;
+    if (auto loaded = region.object->load(); !loaded) return fail(loaded.error().in(object_text(region.info.name)));
+  }
+  return {};
 }
 
 // The error lists differences only.
@@ -230,6 +329,7 @@ Status Regions::check_against(const Shard& shard, const std::string& only) {
 // If the regions would be written now with exactly the table that the shard has, each of them is where the plan says.
 // Many regions then need no parsing and no search. False: they would not, and nothing was touched.
 Result<bool> Regions::restore_as_planned(const ShardFile& shard) {
+  if (std::ranges::any_of(regions_, [](const Region& region) { return region.file != nullptr; })) return false;
   const auto now = plan();
   if (!now) return false;
   const ShardHeader& planned = (*now)->header();
@@ -263,6 +363,7 @@ Status Regions::restore(const ShardFile& file, const std::string& only) {
   std::vector<Shard::Target> targets;
   for (const Region& region : regions_) {
     if (!only.empty() && region.info.name != only) continue;
+    if (region.file) continue;
     const std::size_t position = *shard->find(region.info.name);
     const RegionInfo& stored = shard->regions()[position].info;
     if (region.resize) region.resize(stored.shape.front() * region.row_elements());
@@ -270,7 +371,13 @@ Status Regions::restore(const ShardFile& file, const std::string& only) {
     if (data == nullptr && stored.size_bytes() > 0) return fail(null_pointer(stored));
     targets.push_back({position, MutableBytes(data, stored.size_bytes())});
   }
-  return shard->read(targets);
+  if (auto read = shard->read(targets); !read) return read;
+  for (const Region& region : regions_) {
+    if (!region.file || (!only.empty() && region.info.name != only)) continue;
+    auto prepared = region.file->prepare(*shard, shard->regions()[*shard->find(region.info.name)]);
+    if (!prepared) return fail(prepared.error().in(file_text(region.info.name)));
+  }
+  return {};
 }
 
 reshape::Share Regions::Region::share() const {
@@ -351,7 +458,8 @@ Result<std::vector<reshape::Wanted>> Regions::wanted() {
 std::vector<std::uint64_t> Regions::container_sizes() const {
   std::vector<std::uint64_t> sizes;
   sizes.reserve(regions_.size());
-  for (const Region& region : regions_) sizes.push_back(region.resize ? region.elements() : 0);
+  for (const Region& region : regions_)
+    sizes.push_back(region.resize && !region.object && !region.file ? region.elements() : 0);
   return sizes;
 }
 

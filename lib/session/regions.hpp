@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <list>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -18,6 +19,8 @@
 #include "format/shard.hpp"
 #include "format/shard_plan.hpp"
 #include "reshape/share.hpp"
+#include "session/protected_file.hpp"
+#include "session/saved_object.hpp"
 #include "session/stored_regions.hpp"
 
 namespace cairn {
@@ -25,7 +28,7 @@ namespace cairn {
 class Regions {
  public:
   // `digest`: what the blocks of its shards are to have.
-  explicit Regions(BlockDigest digest) : digest_(digest) {}
+  explicit Regions(BlockDigest digest, Rank self = {}) : digest_(digest), self_(self) {}
 
   // Inverse pair. Protecting a name again replaces the region.
   [[nodiscard]] Status protect(const std::string& name, detail::RegionAccess access);
@@ -42,16 +45,26 @@ class Regions {
   // the extent of a region or the set of regions has changed.
   [[nodiscard]] Result<const ShardPlan*> plan();
 
-  // The regions as they are now, for writing; valid until the next call here.
+  // The regions as they are now, for writing; valid until the next call here. Objects are saved, files are open.
   struct Capture {
     const ShardPlan& plan;
     std::span<const Bytes> regions;
+    ReadRegion read;  // those that are files
   };
   [[nodiscard]] Result<Capture> capture();
+  // Objects and files are written, or what was prepared of them is not needed.
+  void release();
 
   // The inverse: gives every region (or the one named) the extent it has in the shard and copies its bytes back.
-  // Refuses names and types that do not match, naming what differs, before it touches anything.
+  // Refuses names and types that do not match, naming what differs, before it touches anything. Objects and files wait
+  // for complete().
   [[nodiscard]] Status restore(const ShardFile& shard, const std::string& only);
+  // After an exchange with other ranks.
+  [[nodiscard]] Status prepare_files();
+  // Whether there are objects and files, or whether the region named is one. complete() puts files back, and then loads
+  // objects. An error names the region.
+  [[nodiscard]] bool wait_for_completion(const std::string& only) const;
+  [[nodiscard]] Status complete(const std::string& only);
 
   // What the ranks exchange, if they restore a snapshot of other ranks or parts of arrays. Refers to this object and to
   // the application's memory.
@@ -78,6 +91,9 @@ class Regions {
     std::function<std::size_t()> elements;
     std::function<void(std::size_t)> resize;  // empty: no container
     std::function<void*()> data;
+    // One of them, or none; the functions above refer to it then.
+    std::shared_ptr<SavedObject> object;
+    std::shared_ptr<ProtectedFile> file;
     bool fixed_size = false;             // a container that a restore must not resize
     detail::AnyKind kind;                // what it is to the whole job, if its place does not tell
     std::uint64_t planned_elements = 0;  // of a container: those that the plan has
@@ -92,13 +108,15 @@ class Regions {
     [[nodiscard]] bool is_of_others(const RegionInfo& stored, Rank self) const;
     [[nodiscard]] reshape::Share share() const;
   };
-  [[nodiscard]] static Region region_of(const std::string& name, detail::RegionAccess access);
+  [[nodiscard]] Region region_of(const std::string& name, detail::RegionAccess access) const;
+  [[nodiscard]] Status open_files();
 
   [[nodiscard]] Result<bool> restore_as_planned(const ShardFile& shard);
   [[nodiscard]] Status check_against(const Shard& shard, const std::string& only);
   [[nodiscard]] Error unknown(const std::string& name);
 
   BlockDigest digest_;
+  Rank self_;
   std::list<Region> regions_;  // a list, so that one of many is removed in constant time
   std::unordered_map<std::string_view, std::list<Region>::iterator> by_name_;  // the names are those in the list
   std::optional<ShardPlan> plan_;

@@ -122,6 +122,7 @@ std::optional<RestoreResult> SessionImpl::exchange_offered(const Offer& offer, c
   };
   CountingComm ranks(this->ranks(), is_elsewhere);
   Status done = only.empty() ? move_regions(ranks, offer, shards) : fail(of_one_region(only));
+  if (done) done = application_.regions.prepare_files();
   // If something is damaged, a mismatch does not matter: another snapshot may match.
   if (!done && done.error().code != Code::communication) shards.check_all();
   RestoreResult result;

@@ -16,6 +16,21 @@
 #include "store/names.hpp"
 
 namespace cairn {
+namespace {
+
+// Also after an exception.
+class Released {
+ public:
+  explicit Released(Regions& regions) : regions_(regions) {}
+  Released(const Released&) = delete;
+  Released& operator=(const Released&) = delete;
+  ~Released() { regions_.release(); }
+
+ private:
+  Regions& regions_;
+};
+
+}  // namespace
 
 SessionImpl::SessionImpl(Setting setting, Application application, std::unique_ptr<Connection> connection)
     : setting_(std::move(setting)), application_(std::move(application)), connection_(std::move(connection)) {
@@ -287,6 +302,7 @@ Result<std::uint64_t> SessionImpl::try_to_write_shard_of(Version version) {
 Result<std::uint64_t> SessionImpl::write_shard_of(Version version) {
   Connection& here = *connection_;
   auto span = here.trace.span("write", version.value);
+  const Released released(application_.regions);
   const auto regions = application_.regions.capture();
   if (!regions) return fail(regions.error());
   here.warmer.pause();
@@ -295,7 +311,7 @@ Result<std::uint64_t> SessionImpl::write_shard_of(Version version) {
                           .rank = here.rank(),
                           .ranks = here.membership->topology.rank_count()};
   const FileName name = names::shard(names::snapshot(version, here.life.run), who.rank);
-  auto bytes = write_shard(*here.local, name, who, regions->plan, regions->regions);
+  auto bytes = write_shard(*here.local, name, who, regions->plan, regions->regions, regions->read);
   if (!bytes) return bytes;
   here.warmer.wrote(*bytes);
   span.set_bytes(*bytes);

@@ -187,7 +187,8 @@ class SessionImpl {
   void open_choices(std::uint64_t stamp, const std::vector<replay::Choices::Entry>& known);
   void remove_choices();
   void open_spill();
-  [[nodiscard]] Status start_journal(std::uint64_t epoch);
+  // `completed`: whether this rank has its objects and files.
+  [[nodiscard]] Status start_journal(std::uint64_t epoch, const Status& completed);
   void recompute_with_helpers();  // session_help.cpp
 
   // session_restore.cpp
@@ -208,6 +209,8 @@ class SessionImpl {
   [[nodiscard]] Status look_at_stored(const char* call);
   [[nodiscard]] Result<StoredRegions> look_at(const Offer& offer);
   [[nodiscard]] Result<std::uint64_t> take_offer(const Offer& offer, const std::string& only);
+  [[nodiscard]] Status complete(const std::string& only, bool restored);
+  [[nodiscard]] Status undefined_after(Error error, bool all_are_here);
   void accept(const Offer& offer);
   // Of what all ranks restore together; nothing for a fresh start.
   [[nodiscard]] static std::optional<LevelId> highest_needed(const Offer& offer);

@@ -25,7 +25,7 @@ Result<std::unique_ptr<SessionImpl>> SessionImpl::open(const Environment& enviro
       .rank = (*connection)->rank(),
       .ranks = topology.rank_count(),
       .incarnation = life.incarnation,
-      .regions = Regions(digest_of(*config)),
+      .regions = Regions(digest_of(*config), (*connection)->rank()),
       .schedule = Schedule(config->levels, life.usable),
       .auto_levels = AutoLevels::make(*config, life.usable, life.incarnation, topology.node_count(), life.measured),
       .last_version = life.last_version,

@@ -71,7 +71,12 @@ Result<RestoreReport> SessionImpl::restore(const std::string& only, Version vers
   Taken taken{.calls = app.calls};  // by the restore, if it goes well on all ranks
   const auto accepted = settle_offer([&](const Offer& offer) { return answer_to(offer, only, sizes, taken); },
                                      request_for(version), Restores::all);
-  if (!accepted) return fail(accepted.error());
+  if (!accepted) {
+    app.regions.release();
+    return fail(accepted.error());
+  }
+  const Status completed = complete(only, !accepted->fresh);
+  if (!completed && !app.replaces) return fail(completed.error());
   // The application has corrected what an earlier try reported.
   if (app.undefined) leave_mark(CompletionMark::Kind::opened);
   app.undefined.reset();
@@ -80,7 +85,7 @@ Result<RestoreReport> SessionImpl::restore(const std::string& only, Version vers
   accept(*accepted);
   if (app.journal) {
     if (!only.empty()) obstruct(fmt::format("restores region {} alone", only), replay::Journal::Until::end);
-    if (auto status = start_journal(taken.calls); !status) return fail(status.error());
+    if (auto status = start_journal(taken.calls, completed); !status) return fail(status.error());
     // A replacement would need the others to restore its regions.
     if (taken.exchanged) obstruct("has exchanged regions in restore()", replay::Journal::Until::next_snapshot);
   }
@@ -201,11 +206,25 @@ Result<Offer> SessionImpl::settle_offer(const std::function<RestoreResult(const 
     if (!done) return fail(done.error());
   }
   if (!error) return *accepted;
-  app.undefined = error;
-  leave_mark_of(*app.undefined);
-  // All ranks have this error. None of them may end the job for it before the mark is written.
-  if (all_are_here && restart_would_fail(app.undefined->code)) (void)ranks().barrier();
-  return fail(*app.undefined);
+  return fail(undefined_after(*error, all_are_here).error());
+}
+
+// The restore has failed on all ranks. None of those that are here may end the job for it before the mark is written.
+Status SessionImpl::undefined_after(Error error, bool all_are_here) {
+  application_.undefined = std::move(error);
+  leave_mark_of(*application_.undefined);
+  if (all_are_here && restart_would_fail(application_.undefined->code)) (void)ranks().barrier();
+  return fail(*application_.undefined);
+}
+
+// All ranks have read the same snapshot. A replacement tells the others later whether it has its objects and files.
+Status SessionImpl::complete(const std::string& only, bool restored) {
+  const Status mine = restored ? application_.regions.complete(only) : Status{};
+  application_.regions.release();
+  if (application_.replaces || !link().restore_done->completes) return mine;
+  auto all = agree(ranks(), mine, "rank");
+  if (all || all.error().code == Code::communication) return all;
+  return undefined_after(mine ? all.error() : mine.error().in(fmt::format("rank {}", rank().value)), true);
 }
 
 // As soon as regions are known, so that the first snapshots find their slots ready; but not while other ranks of the
@@ -235,6 +254,8 @@ RestoreResult SessionImpl::answer_to(const Offer& offer, const std::string& only
     if (!calls) return refused(calls.error());
     taken.calls = *calls;
   }
+  RestoreResult result;
+  result.completes = !offer.fresh && application_.regions.wait_for_completion(only);
   const auto resized = application_.regions.resized_since(sizes);
   if (resized.empty()) return result;
   const ResizedRegion& first = resized.front();

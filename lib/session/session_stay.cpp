@@ -184,7 +184,7 @@ void SessionImpl::open_spill() {
 }
 
 // A replacement gets what survivors ship to it. All other ranks that have restored begin a new log.
-Status SessionImpl::start_journal(std::uint64_t epoch) {
+Status SessionImpl::start_journal(std::uint64_t epoch, const Status& completed) {
   Application& app = application_;
   if (hooks_.at_restore) hooks_.at_restore();
   if (!app.replaces) {
@@ -198,6 +198,7 @@ Status SessionImpl::start_journal(std::uint64_t epoch) {
   Status settled;
   if (const auto again = settle_messages(epoch); !again) settled = fail(again.error());
   if (settled && !started) settled = fail(started.error());
+  if (settled && !completed) settled = completed;
   app.replaces = false;
   if (!settled && settled.error().code != Code::communication)
     app.journal->obstructs(settled.error().text(), replay::Journal::Until::next_snapshot);

@@ -89,15 +89,93 @@ static void fill(State* state, int rank, int step) {
   state->step = step;
 }
 
+/* A list, which is no plain memory: as many numbers as there were steps. */
+struct node {
+  int32_t number;
+  struct node* next;
+};
+static struct {
+  struct node* first;
+  int cannot; /* save or load it */
+} list;
+
+static void empty_list(void) {
+  while (list.first != NULL) {
+    struct node* const next = list.first->next;
+    free(list.first);
+    list.first = next;
+  }
+}
+
+static void prepend(int32_t number) {
+  struct node* const node = malloc(sizeof *node);
+  node->number = number;
+  node->next = list.first;
+  list.first = node;
+}
+
+static void fill_list(int rank, int step) {
+  empty_list();
+  for (int i = 1; i <= step; ++i) prepend(rank * 100 + i);
+}
+
+static int is_list_of_step(int rank, int step) {
+  for (const struct node* node = list.first; node != NULL; node = node->next) {
+    if (node->number != rank * 100 + step--) return 0;
+  }
+  return step == 0;
+}
+
+static int save_list(cairn_object* object, void* data) {
+  CHECK(data == &list);
+  for (const struct node* node = list.first; node != NULL; node = node->next)
+    CHECK(cairn_put(object, &node->number, sizeof node->number) == CAIRN_OK);
+  CHECK_ERROR(cairn_put(object, NULL, 1), CAIRN_ERR_USAGE, "NULL");
+  return list.cannot;
+}
+
+static int load_list(const void* bytes, size_t count, void* data) {
+  CHECK(data == &list && count % sizeof(int32_t) == 0);
+  empty_list();
+  for (size_t end = count; end > 0; end -= sizeof(int32_t)) {
+    int32_t number = 0;
+    memcpy(&number, (const char*)bytes + end - sizeof number, sizeof number);
+    prepend(number);
+  }
+  return list.cannot;
+}
+
+/* A file of this rank, with as many lines as there were steps. */
+static char lines_path[300];
+
+static void fill_lines(int step) {
+  FILE* const file = fopen(lines_path, "w");
+  CHECK(file != NULL);
+  for (int i = 1; i <= step; ++i) fprintf(file, "line %d\n", i);
+  CHECK(fclose(file) == 0);
+}
+
+static int are_lines_of_step(int step) {
+  int count = 0;
+  FILE* const file = fopen(lines_path, "r");
+  if (file == NULL) return 0;
+  for (int c = getc(file); c != EOF; c = getc(file)) count += c == '\n';
+  fclose(file);
+  return count == step;
+}
+
 static void compute(State* state, int rank, int step) {
   fill(state, rank, step);
   fill_pointers(rank, step);
+  fill_list(rank, step);
+  fill_lines(step);
 }
 
 static int is_of_step(const State* state, int rank, int step) {
   State expected;
   fill(&expected, rank, step);
-  return are_pointers_of_step(rank, step) && memcmp(state->plate, expected.plate, sizeof expected.plate) == 0 &&
+  return are_pointers_of_step(rank, step) && is_list_of_step(rank, step) && are_lines_of_step(step) &&
+         memcmp(state->plate, expected.plate, sizeof expected.plate) == 0 &&
          memcmp(state->table, expected.table, sizeof expected.table) == 0 &&
          memcmp(state->particles, expected.particles, sizeof expected.particles) == 0 && state->step == step;
 }
@@ -116,6 +194,9 @@ static void protect(cairn_session* session, State* state) {
   CHECK(cairn_protect_array(session, "step", &state->step, CAIRN_INT32, 0, NULL) == CAIRN_OK);
   CHECK(cairn_protect(session, "scratch", &state->scratch, CAIRN_INT32, 1) == CAIRN_OK);
   CHECK(cairn_unprotect(session, "scratch") == CAIRN_OK);
+  CHECK(cairn_protect_object(session, "list", save_list, load_list, &list) == CAIRN_OK);
+  CHECK(cairn_kind_of_rank(session, "list", (uint32_t)rank) == CAIRN_OK);
+  CHECK(cairn_protect_file(session, "lines", lines_path) == CAIRN_OK);
 
   const size_t rows[] = {2, kCells / 2};
   const size_t part[] = {kCols};
@@ -153,6 +234,10 @@ static void check_wrong_arguments(cairn_session* session) {
   CHECK_ERROR(cairn_protect_pointer_part(session, "a", &pointers.part, CAIRN_INT32, 1, NULL, NULL, NULL),
               CAIRN_ERR_USAGE, "offset");
   CHECK_ERROR(cairn_protect_pointer_opaque(session, "a", &pointers.part, "T", 0, 1), CAIRN_ERR_USAGE, "element size");
+  CHECK_ERROR(cairn_protect_object(session, "a", NULL, load_list, NULL), CAIRN_ERR_USAGE, "is empty");
+  CHECK_ERROR(cairn_protect_file(session, "a", NULL), CAIRN_ERR_USAGE, "is empty");
+  CHECK_ERROR(cairn_kind_sequence(session, "list"), CAIRN_ERR_USAGE, "no sequence");
+  CHECK_ERROR(cairn_put(NULL, "a", 1), CAIRN_ERR_USAGE, "NULL");
   CHECK_ERROR(cairn_unprotect(session, "nobody"), CAIRN_ERR_USAGE, "nobody");
   CHECK_ERROR(cairn_snapshot(NULL, &version), CAIRN_ERR_USAGE, "the session is NULL");
   CHECK(version == 0);
@@ -267,6 +352,13 @@ static void run_second(cairn_session* session, State* state) {
   CHECK(cairn_restore(session) == CAIRN_OK);
   CHECK(is_of_step(state, rank, 5));
 
+  list.cannot = rank == 1 ? 5 : 0;
+  CHECK_ERROR(cairn_restore(session), CAIRN_ERR_MISMATCH, "rank 1: object \"list\": load(): it has returned 5");
+  CHECK_ERROR(cairn_snapshot_to(session, CAIRN_L1, NULL), CAIRN_ERR_MISMATCH, "a restore failed");
+  list.cannot = 0;
+  CHECK(cairn_restore(session) == CAIRN_OK);
+  CHECK(is_of_step(state, rank, 5));
+
   CHECK_ERROR(cairn_restore_version(session, 9), CAIRN_ERR_UNRECOVERABLE, "no version 9");
   CHECK(cairn_restore_version(session, 2) == CAIRN_OK);
   CHECK(is_of_step(state, rank, 4));
@@ -294,6 +386,11 @@ static void run_out_of_space(cairn_session* session) {
   CHECK_ERROR(cairn_wait(session, CAIRN_L1), CAIRN_ERR_STORAGE, "is abandoned");
   CHECK(strstr(cairn_storage_error(session), "File too large") != NULL);
   limit_files(RLIM_INFINITY);
+  list.cannot = 6;
+  CHECK(cairn_snapshot_to(session, CAIRN_L1, NULL) == CAIRN_OK);
+  CHECK_ERROR(cairn_wait(session, CAIRN_L1), CAIRN_ERR_STORAGE, "is abandoned");
+  CHECK(strstr(cairn_storage_error(session), "object \"list\": save(): it has returned 6") != NULL);
+  list.cannot = 0;
   CHECK(cairn_snapshot_to(session, CAIRN_L1, NULL) == CAIRN_OK);
   CHECK(cairn_wait(session, CAIRN_L1) == CAIRN_OK);
   limit_files(100 * 1024);
@@ -335,6 +432,7 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
   char config[4096];
   snprintf(config, sizeof config, "%s/%s.ini", argv[2], argv[1]);
+  snprintf(lines_path, sizeof lines_path, "%s/lines%d", argv[2], world_rank);
   if (world_rank == 0) write_config(config, argv[2], first);
 
   check_version();

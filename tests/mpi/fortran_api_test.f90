@@ -32,11 +32,13 @@ program fortran_api_test
   integer(int64), target :: count
   real(real32), target :: coarse(4)
   real(real64), target, allocatable :: plate(:, :, :)
+  real(real64), allocatable :: points(:)
+  logical :: reads_too_much = .false.
   complex(real32), target :: wave(3)
   complex(real64), target :: phase
   logical, target :: flags(2)
   character(16) :: life, version_wanted
-  character(512) :: directory
+  character(512) :: directory, lines_path
   integer :: rank, code, world_rank
   integer :: lines = 0, errors = 0  ! of the log
 
@@ -94,6 +96,14 @@ contains
     first = merge(kSnapshots, 0, life == 'second')
     call check(code == CAIRN_OK .and. status%restored == min(first, 1), 'the report of the restore')
     call check(is_of_step(first), 'what came back')
+    if (life == 'second') then
+      reads_too_much = .true.
+      call cairn_restore(session, code)
+      call check_error(CAIRN_ERR_MISMATCH, 'object "points"')
+      reads_too_much = .false.
+      call cairn_restore(session, code)
+      call check(code == CAIRN_OK .and. is_of_step(first), 'what came back again')
+    end if
     do first = first + 1, first + kSnapshots
       call fill(first)
       call cairn_snapshot(session, code, version)
@@ -166,7 +176,7 @@ contains
   end subroutine
 
   subroutine protect_all()
-    integer :: codes(10)
+    integer :: codes(12)
     call cairn_protect(session, 'tiny', tiny, codes(1))
     call cairn_protect(session, 'small', small, codes(2))
     call cairn_protect(session, 'step', step, codes(3))
@@ -178,7 +188,55 @@ contains
     call cairn_protect(session, 'flags', flags, codes(9))
     ! A contiguous part of an array is as good as an array.
     call cairn_protect(session, 'layer', plate(:, :, 2), codes(10))
+    call cairn_protect_object(session, 'points', save_points, load_points, codes(11), kind=cairn_of_rank(rank))
+    write (lines_path, '(2a, i0)') trim(directory), '/lines', rank
+    call cairn_protect_file(session, 'lines', lines_path, codes(12), kind=cairn_of_rank(rank))
     call check(all(codes == CAIRN_OK), 'protect')
+  end subroutine
+
+  ! As many lines as the step says.
+  subroutine fill_lines(of_step)
+    integer, intent(in) :: of_step
+    integer :: unit, i
+    write (lines_path, '(2a, i0)') trim(directory), '/lines', rank
+    open (newunit=unit, file=lines_path, action='write', status='replace')
+    do i = 1, of_step
+      write (unit, '(i0)') i
+    end do
+    close (unit)
+  end subroutine
+
+  integer function lines_in_file() result(count)
+    integer :: unit, status
+    open (newunit=unit, file=lines_path, action='read')
+    count = -1
+    status = 0
+    do while (status == 0)
+      count = count + 1
+      read (unit, *, iostat=status)
+    end do
+    close (unit)
+  end function
+
+  ! As many points as the step says.
+  subroutine save_points(object, code)
+    type(cairn_object), intent(inout) :: object
+    integer, intent(out) :: code
+    call cairn_put(object, size(points))
+    call cairn_put(object, points)
+    code = 0
+  end subroutine
+
+  subroutine load_points(object, code)
+    type(cairn_object), intent(inout) :: object
+    integer, intent(out) :: code
+    integer :: count
+    call cairn_get(object, count)
+    deallocate (points)
+    allocate (points(count))
+    call cairn_get(object, points)
+    if (reads_too_much) call cairn_get(object, count)
+    code = 0
   end subroutine
 
   function expected_plate(of_step) result(cells)
@@ -190,12 +248,15 @@ contains
 
   subroutine fill(of_step)
     integer, intent(in) :: of_step
+    integer :: i
     tiny = int(of_step + rank, int8)
     small = reshape(int([1, 2, 3, 4] * (of_step + 1), int16), [2, 2])
     step = of_step
     count = 10_int64**12 + of_step
     coarse = real(rank, real32) / (of_step + 1)
     plate = expected_plate(of_step)
+    points = [(real(rank + i, real64), i=1, of_step)]
+    call fill_lines(of_step)
     wave = cmplx(rank, of_step, real32)
     phase = cmplx(of_step, rank, real64)
     flags = [mod(of_step, 2) == 1, .true.]
@@ -206,7 +267,15 @@ contains
     is_of_step = all(tiny == of_step + rank) .and. all(small == reshape([1, 2, 3, 4] * (of_step + 1), [2, 2])) .and. &
       step == of_step .and. count == 10_int64**12 + of_step .and. all(plate == expected_plate(of_step)) .and. &
       all(coarse == real(rank, real32) / (of_step + 1)) .and. all(wave == cmplx(rank, of_step, real32)) .and. &
-      phase == cmplx(of_step, rank, real64) .and. all(flags .eqv. [mod(of_step, 2) == 1, .true.])
+      phase == cmplx(of_step, rank, real64) .and. are_points_of_step(of_step) .and. &
+      lines_in_file() == of_step .and. all(flags .eqv. [mod(of_step, 2) == 1, .true.])
+  end function
+
+  logical function are_points_of_step(of_step)
+    integer, intent(in) :: of_step
+    integer :: i
+    are_points_of_step = size(points) == of_step
+    if (are_points_of_step) are_points_of_step = all(points == [(real(rank + i, real64), i=1, of_step)])
   end function
 
   subroutine write_configuration()

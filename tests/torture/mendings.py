@@ -27,6 +27,22 @@ class Mending(NamedTuple):
 
 
 MENDINGS = [
+    # Objects and files of the application.
+    Mending("files are put back before all ranks have read the same snapshot", [
+        Edit("lib/session/protected_file.cpp",
+             "  }\n  return of_own_file(replacement_->finish());\n",
+             "  }\n  return of_own_file(replacement_->finish()).and_then([&] { return put_back(); });\n"),
+    ], seen_by="Files.are_all_left_as_they_were_if_one_cannot_be_put_back", test="cluster_files"),
+    Mending("what cannot be loaded on one rank is no error on the others", [
+        Edit("lib/session/session_restore.cpp",
+             "  auto all = agree(ranks(), mine, \"rank\");\n",
+             "  Status all = mine;\n"),
+    ], seen_by="Objects.that_cannot_be_loaded_on_one_rank_are_an_error_on_all", test="cluster_objects"),
+    Mending("a file may change while a snapshot reads it", [
+        Edit("lib/store/posix/user_file.cpp",
+             "  if (same) return {};\n",
+             "  if (same || !same) return {};\n"),
+    ], seen_by="Files.that_change_while_they_are_read_cost_a_snapshot", test="cluster_files"),
     # Damage.
     Mending("a snapshot that was found damaged still counts as complete", [
         Edit("lib/recover/catalog.cpp",

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <tuple>
 
 #include <fmt/format.h>
 
@@ -32,10 +31,7 @@ struct Extent {
 // A region on all ranks where it has this name and type.
 using Extents = std::vector<Extent>;
 
-bool same_type(const RegionInfo& a, const RegionInfo& b) {
-  return std::tie(a.name, a.type, a.element_bytes, a.type_name) ==
-         std::tie(b.name, b.type, b.element_bytes, b.type_name);
-}
+bool are_one_region(const RegionInfo& a, const RegionInfo& b) { return a.name == b.name && cairn::same_type(a, b); }
 
 Extent& extent_of(Extents& extents, const RegionInfo& info) {
   const auto same = std::ranges::find_if(extents, [&](const Extent& extent) {
@@ -51,7 +47,7 @@ std::vector<Extents> fold_regions(const std::vector<RegionGroup>& groups) {
   for (const RegionGroup& group : groups) {
     for (const RegionInfo& info : group.regions) {
       auto [found, end] = by_name.equal_range(info.name);
-      while (found != end && !same_type(folded[found->second].front().info, info)) ++found;
+      while (found != end && !are_one_region(folded[found->second].front().info, info)) ++found;
       if (found == end) {
         found = by_name.emplace(info.name, folded.size());
         folded.emplace_back();

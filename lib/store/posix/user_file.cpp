@@ -1,0 +1,215 @@
+#include "store/posix/user_file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/sha256.hpp"
+
+namespace cairn::posix {
+namespace {
+
+constexpr mode_t kPermissions = 0777;
+constexpr std::uint64_t kHoleBytes = 4096;
+constexpr const char* kMustExist = "the file has to exist at each snapshot, or be unprotected";
+
+// Opens its directory, through links in the path, and gives its name there.
+Result<Fd> directory_of(const std::string& path, std::string& name) {
+  const std::filesystem::path whole(path);
+  name = whole.filename().string();
+  const std::string directory = whole.parent_path().empty() ? "." : whole.parent_path().string();
+  if (name.empty() || name == "." || name == "..")
+    return fail_in_file(Code::io, path, "is not the path of a file", "name a file, not a directory");
+  constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+  Fd opened(uninterrupted([&] { return ::open(directory.c_str(), kFlags); }));
+  if (!opened.valid()) return fail(system_error(errno, "open the directory of", path));
+  return opened;
+}
+
+Status check_regular(const struct stat& status, const std::string& path) {
+  if (S_ISREG(status.st_mode)) return {};
+  const char* const what = S_ISLNK(status.st_mode)   ? "is a symbolic link, which Cairn does not follow"
+                           : S_ISDIR(status.st_mode) ? "is a directory"
+                                                     : "is not a regular file";
+  return fail_in_file(Code::io, path, what, "protect_file() is for regular files");
+}
+
+Status check_entry(int directory, const std::string& name, const std::string& path) {
+  const auto status = status_at(directory, name);
+  return status ? check_regular(*status, path) : Status{};
+}
+
+// No part of the storage is missing.
+Error missing(Error error, const char* hint) {
+  if (error.code != Code::not_found) return error;
+  error.code = Code::io;
+  error.hint = hint;
+  return error;
+}
+
+Error changed(const std::string& path) {
+  return Error{Code::io, "has changed while it was read", "write to it between snapshots only"}.in_file(path);
+}
+
+bool is_zero(Bytes bytes) {
+  return std::ranges::all_of(bytes, [](std::byte one) { return one == std::byte{0}; });
+}
+
+}  // namespace
+
+UserFile::UserFile(Fd file, std::string path, const struct stat& status)
+    : file_(std::move(file)),
+      path_(std::move(path)),
+      size_(static_cast<std::uint64_t>(status.st_size)),
+      mode_(status.st_mode & kPermissions),
+      changed_(status.st_mtim) {}
+
+Result<UserFile> UserFile::open(const std::string& path) {
+  std::string name;
+  const auto directory = directory_of(path, name);
+  if (!directory) return fail(missing(directory.error(), kMustExist));
+  if (auto regular = check_entry(directory->get(), name, path); !regular) return fail(regular.error());
+  auto file = open_file(directory->get(), name, O_RDONLY, path);
+  if (!file) return fail(missing(file.error(), kMustExist));
+  const auto status = status_of(file->get(), path);
+  if (!status) return fail(status.error());
+  return UserFile(std::move(*file), path, *status);
+}
+
+Status UserFile::read(std::uint64_t offset, MutableBytes into) const {
+  auto read = read_exactly(file_.get(), offset, into, path_);
+  return read || read.error().code != Code::corrupt ? read : fail(changed(path_));
+}
+
+Status UserFile::check_unchanged() const {
+  const auto now = status_of(file_.get(), path_);
+  if (!now) return fail(now.error());
+  const bool same = static_cast<std::uint64_t>(now->st_size) == size_ && now->st_mtim.tv_sec == changed_.tv_sec &&
+                    now->st_mtim.tv_nsec == changed_.tv_nsec;
+  if (same) return {};
+  return fail(changed(path_));
+}
+
+Result<FileReplacement> FileReplacement::begin(const std::string& path, const std::string& tag,
+                                               std::uint64_t size_bytes, std::optional<std::uint32_t> mode) {
+  FileReplacement made;
+  made.path_ = path;
+  made.size_ = size_bytes;
+  made.mode_ = mode;
+  auto directory = directory_of(path, made.name_);
+  if (!directory) return fail(missing(directory.error(), "make the directory before restore()"));
+  made.directory_ = std::move(*directory);
+  // Short, since a name that is nearly too long could not be made longer.
+  const std::string digest = sha256(bytes_of(made.name_)).hex();
+  made.temporary_ = fmt::format(".cairn-{}-{}", tag, digest.substr(0, 16));
+  made.remove_temporary();
+  const auto there = status_at(made.directory_.get(), made.name_);
+  if (!there) return made;
+  if (auto regular = check_regular(*there, path); !regular) return fail(regular.error());
+  if (!made.mode_) made.mode_ = there->st_mode & kPermissions;
+  if (static_cast<std::uint64_t>(there->st_size) < size_bytes) return made;
+  if (auto file = open_file(made.directory_.get(), made.name_, O_RDWR, path)) made.existing_ = std::move(*file);
+  return made;
+}
+
+FileReplacement::~FileReplacement() {
+  if (written_.valid()) remove_temporary();
+}
+
+void FileReplacement::remove_temporary() { (void)remove_file(directory_.get(), temporary_, Pages::leave, path_); }
+
+Status FileReplacement::add(Bytes bytes) {
+  if (existing_.valid()) {
+    const auto same = still_matches(bytes);
+    if (same && *same) {
+      position_ += bytes.size();
+      return {};
+    }
+  }
+  if (!written_.valid()) {
+    if (auto begun = begin_temporary(); !begun) return begun;
+  }
+  return write(bytes);
+}
+
+Result<bool> FileReplacement::still_matches(Bytes bytes) const {
+  Buffer there(bytes.size());
+  if (auto read = read_exactly(existing_.get(), position_, there, path_); !read) return fail(read.error());
+  return std::ranges::equal(there, bytes);
+}
+
+Status FileReplacement::begin_temporary() {
+  constexpr int kFlags = O_RDWR | O_CREAT | O_EXCL;
+  constexpr mode_t kOfNewFile = 0666;
+  const int flags = kFlags | O_CLOEXEC | O_NOFOLLOW;
+  written_ = Fd(uninterrupted([&] { return ::openat(directory_.get(), temporary_.c_str(), flags, kOfNewFile); }));
+  if (!written_.valid()) return fail(missing_is_a_fault(system_error(errno, "make a temporary file for", path_)));
+  const Status copied = copy_beginning();
+  existing_ = Fd();
+  return copied;
+}
+
+// That of the existing file has matched so far.
+Status FileReplacement::copy_beginning() {
+  const std::uint64_t matched = std::exchange(position_, 0);
+  Buffer piece;
+  while (position_ < matched) {
+    piece.resize(std::min<std::uint64_t>(matched - position_, kMiB));
+    auto moved = read_exactly(existing_.get(), position_, piece, path_).and_then([&] { return write(piece); });
+    if (!moved) return moved;
+  }
+  return {};
+}
+
+Status FileReplacement::write(Bytes bytes) {
+  while (!bytes.empty()) {
+    const Bytes piece = bytes.first(std::min<std::uint64_t>(bytes.size(), kHoleBytes - position_ % kHoleBytes));
+    // Several pieces without holes are written at once.
+    std::uint64_t count = is_zero(piece) ? 0 : piece.size();
+    while (count > 0 && count < bytes.size()) {
+      const Bytes next = bytes.subspan(count, std::min<std::uint64_t>(bytes.size() - count, kHoleBytes));
+      if (is_zero(next)) break;
+      count += next.size();
+    }
+    if (count > 0) {
+      if (auto done = write_all(written_.get(), position_, bytes.first(count), path_); !done) return done;
+    }
+    const std::uint64_t passed = std::max<std::uint64_t>(count, count == 0 ? piece.size() : 0);
+    position_ += passed;
+    bytes = bytes.subspan(passed);
+  }
+  return {};
+}
+
+Status FileReplacement::finish() {
+  if (size_ == 0 && !existing_.valid() && !written_.valid()) {
+    if (auto begun = begin_temporary(); !begun) return begun;
+  }
+  if (position_ != size_)
+    return fail_internal(Code::invalid_argument, fmt::format("{} of {} bytes of {}", position_, size_, path_));
+  if (!written_.valid()) return {};
+  if (auto cut = truncate(written_.get(), size_, path_); !cut) return cut;
+  if (mode_ && uninterrupted([&] { return ::fchmod(written_.get(), *mode_); }) != 0)
+    return fail(system_error(errno, "set the permissions of", path_));
+  return sync_data(written_.get(), path_);
+}
+
+Status FileReplacement::apply() {
+  if (written_.valid()) {
+    auto renamed = rename(directory_.get(), temporary_, directory_.get(), name_, path_);
+    if (renamed) written_ = Fd();
+    return renamed;
+  }
+  if (auto cut = truncate(existing_.get(), size_, path_); !cut) return cut;
+  if (mode_ && uninterrupted([&] { return ::fchmod(existing_.get(), *mode_); }) != 0)
+    return fail(system_error(errno, "set the permissions of", path_));
+  return {};
+}
+
+}  // namespace cairn::posix

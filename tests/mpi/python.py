@@ -193,7 +193,7 @@ def wrong_uses():
         print(f"{name} is told", flush=True)
         return output
 
-    case("arrays", '"a strided part" is not contiguous', "not list", '"objects" holds references', '"read-only" is read-only',
+    case("arrays", '"a strided part" is not contiguous', "tuple cannot be given other contents", "int cannot", "function cannot", '"objects" holds references', '"read-only" is read-only',
          '"foreign" has the byte order', '"placed" has 2 dimensions', '"complex": only integers and reals', "'/'",
          "cannot resize", '"nobody"', "level 7", "the session has ended")  # fmt: skip
     output = case("lost-arrays", 'region "rebound": the program does not use this array any more', "assign to u[:]",
@@ -209,6 +209,16 @@ def wrong_uses():
     case("finalizes", "MPI.Finalize() was called before the session ended")
     case("no-MPI", "UsageError: MPI is not initialized: import MPI from mpi4py")
     case("no-config", "ConfigError", "job.ini.missing", "over a communicator of mpi4py, such as MPI.COMM_WORLD, not '/")
+
+
+def objects():
+    program = Path(__file__).with_name("python_objects.py")
+    place = Place(mode="inline", node_size=1, at_end="continue")
+    place.mpirun(2, python, program, "first", place.config)
+    output = place.mpirun(2, python, program, "second", place.config)
+    if "rank 1 cannot be loaded" not in output or output.count("all came back") != 2:
+        raise AssertionError(output)
+    print("objects and files come back", flush=True)
 
 
 def offline():
@@ -244,6 +254,7 @@ def main():
         killed(reference(), kills)
         return
     about()
+    objects()
     offline()
     look()
     expected = reference()

@@ -30,7 +30,7 @@ def arrays(session):
     """What cannot be protected."""
     frozen = np.zeros(3)
     frozen.flags.writeable = False
-    for name, data in [("a strided part", np.zeros((4, 4))[:, ::2]), ("a list", [1, 2]), ("objects", np.array([{}])),
+    for name, data in [("a strided part", np.zeros((4, 4))[:, ::2]), ("a tuple", (1, 2)), ("a number", 5), ("a function", lambda: 5), ("objects", np.array([{}])),
                        ("read-only", frozen), ("foreign", np.zeros(3, ">f8"))]:  # fmt: skip
         told(lambda name=name, data=data: session.protect(name, data))
     told(lambda: session.protect("placed", np.zeros((2, 3)), place=((4,), (0,))))

@@ -37,6 +37,7 @@ from ._errors import (
 from ._kinds import Kind, Place, like, of_rank, same, sequence, sequence_part
 from ._library import build_info
 from ._log import set_log
+from ._objects import Object
 from ._offline import Job, Jobs, Snapshot
 from ._offline import open_stores as open
 from ._regions import Value
@@ -52,6 +53,7 @@ __all__ = [
     "Jobs",
     "Kind",
     "MismatchError",
+    "Object",
     "Place",
     "Restored",
     "Rollback",

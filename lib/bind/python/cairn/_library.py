@@ -18,12 +18,19 @@ class RestoreStatus(ctypes.Structure):
 
 LogFunction = ctypes.CFUNCTYPE(None, c_int, c_char_p, c_void_p)
 
+# What saves and loads an object. The first argument of SaveFunction is for cairn_put.
+SaveFunction = ctypes.CFUNCTYPE(c_int, c_void_p, c_void_p)
+LoadFunction = ctypes.CFUNCTYPE(c_int, c_void_p, c_size_t, c_void_p)
+
 _session, _sizes = c_void_p, POINTER(c_size_t)
 # The functions that return a code, by their arguments. cairn_init comes later: a communicator is what MPI makes it.
 _FUNCTIONS = {
     "cairn_protect_block": [_session, c_char_p, c_void_p, c_int, c_int, _sizes, _sizes, _sizes, _sizes, _sizes],
     "cairn_protect_array": [_session, c_char_p, c_void_p, c_int, c_int, _sizes],
     "cairn_protect_opaque": [_session, c_char_p, c_void_p, c_char_p, c_size_t, c_size_t],
+    "cairn_protect_object": [_session, c_char_p, SaveFunction, LoadFunction, c_void_p],
+    "cairn_protect_file": [_session, c_char_p, c_char_p],
+    "cairn_put": [c_void_p, c_char_p, c_size_t],
     "cairn_kind_same": [_session, c_char_p],
     "cairn_kind_sequence": [_session, c_char_p],
     "cairn_kind_sequence_part": [_session, c_char_p, c_size_t, c_size_t],

@@ -5,12 +5,15 @@ import sys
 import traceback
 from ctypes import byref, c_int, c_size_t, c_uint32
 
+import numpy
+
 from ._answers import Restored, State
-from ._errors import HEAD, UsageError, check
+from ._errors import HEAD, Error, UsageError, check
 from ._kinds import Kind, Place
 from ._library import RestoreStatus, library, text
 from ._mpi import check_mpi, communicator_of, init
-from ._regions import Region
+from ._objects import Pickled
+from ._regions import Region, Value
 
 
 class Session:
@@ -76,15 +79,19 @@ class Session:
         return self._comm
 
     def protect(self, name, data, place=None, kind=None):
-        """Makes a numpy array or a cairn.Value part of all later snapshots, and of restore().
+        """Makes a numpy array, a cairn.Value or any object part of all later snapshots, and of restore().
 
         The array must be contiguous and writeable; it stays this array, with this shape. In Fortran's order the shape
         is stored reversed. Other dtypes than integers and reals are stored as bytes, and compared by their dtype.
         `place=(global_shape, offset)`, or a cairn.Place with ghosts: it is this rank's part of an array that spans
         ranks, and L4 files show that one. `kind` is what another array is to the whole job, such as cairn.same or
-        cairn.sequence. A region of this name is replaced; without `place` and `kind` it keeps its kind. Local.
+        cairn.sequence. A region of this name is replaced; without `place` and `kind` it keeps its kind.
+
+        Any other object, such as a dict, a list, a random generator or one of a class, is stored as pickle writes it,
+        and restore() changes this object. One that cannot change, such as a tuple, is held by a cairn.Object. Local.
         """
-        region = Region(name, data)
+        is_array = isinstance(data, (numpy.ndarray, Value))
+        region = Region(name, data) if is_array else Pickled(name, data)
         key = _name(name)
         if kind is not None and not isinstance(kind, Kind):
             raise TypeError(f'region "{name}": {kind!r} is no kind; use cairn.same, cairn.sequence, '
@@ -94,7 +101,24 @@ class Session:
         if kind is not None:
             check(self._call(kind.call, key, *kind.arguments))
 
+    def protect_file(self, name, path, kind=None):
+        """Makes a file that this rank writes part of all later snapshots, with its length and permissions.
+
+        restore() puts it back, after all ranks have read the same snapshot; a log whose beginning is the same is
+        truncated in place. Flush what you have written before snapshot(), and open other files than logs after
+        restore(). `kind`, for another number of ranks: cairn.of_rank(), or cairn.same. Local.
+        """
+        key = _name(name)
+        check(self._call("cairn_protect_file", key, os.fsencode(path)))
+        self._regions[key] = path
+        if kind is not None:
+            check(self._call(kind.call, key, *kind.arguments))
+
     def _protect(self, key, region, place):
+        if isinstance(region, Pickled):
+            if place is not None:
+                raise UsageError(f'region "{key.decode()}": only arrays can be a part of a global array')
+            return self._call("cairn_protect_object", key, region.save, region.load, None)
         shape = region.in_order(region.array.shape)
         if region.number is None:
             if place is not None:
@@ -173,17 +197,26 @@ class Session:
         if version is not None:
             if name is not None:
                 raise ValueError("restore() copies a version into all regions: pass a name or a version")
-            check(self._call("cairn_restore_version", version))
+            code = self._call("cairn_restore_version", version)
         elif name is None:
-            check(self._call("cairn_restore"))
+            code = self._call("cairn_restore")
         else:
-            check(self._call("cairn_restore_region", _name(name)))
+            code = self._call("cairn_restore_region", _name(name))
+        self._check_loaded(code)
         status = RestoreStatus()
         check(self._call("cairn_restore_info", byref(status)))
         if not status.restored:
             return None
         return Restored(status.version, status.incarnation, tuple(status.ranks_from), status.my_level,
                         status.lost_nodes, status.seconds, status.old_ranks, status.bytes_moved)  # fmt: skip
+
+    def _check_loaded(self, code):
+        """The error of an object is the cause of that of restore()."""
+        errors = [region.error for region in self._regions.values() if isinstance(region, Pickled) and region.error]
+        try:
+            check(code)
+        except Error as error:
+            raise error from (errors[0] if errors else None)
 
     @property
     def should_stop(self):
@@ -227,7 +260,8 @@ class Session:
 
     def _check_regions(self):
         for region in self._regions.values():
-            region.check()
+            if isinstance(region, Region):
+                region.check()
 
     def _usable(self):
         if os.getpid() != self._process:

@@ -51,7 +51,7 @@ struct RestoreResult {  // what was offered is restored; or why not
   std::optional<Resized> resized;
   std::vector<Rank> damaged;     // offered shards that cannot be read, by their ranks: plan again without them
   std::uint64_t sent_bytes = 0;  // by this rank, to ranks of other nodes
-  bool completes = false;     // the rank has objects or files, for the time when all ranks have read the same snapshot
+  bool completes = false;  // the rank has objects or files, for the time when all ranks have read the same snapshot
 };
 struct FinalizeRequest {
   Version version;          // the last that the rank has used
@@ -146,7 +146,7 @@ struct RestoreDone {
   std::optional<Error> error;
   LevelSet next = {};             // levels for which the next call takes a snapshot, due or not
   std::uint64_t moved_bytes = 0;  // from node to node, for the whole job
-  bool completes = false;  // some ranks of the job load objects or put files back now
+  bool completes = false;         // some ranks of the job load objects or put files back now
 };
 struct Finalized {
   std::optional<Error> error;

@@ -172,6 +172,7 @@ Session::~Session() {
     mpi_->family.reset();
     impl().watch_calls(nullptr);
     mpi_->ring_listens.reset();
+    mpi_->rehearsal_listens.reset();
     mpi_->ring.reset();
     mpi_->handler.reset();
   }
@@ -252,6 +253,7 @@ std::unique_ptr<Session> Session::open(const Opening& opening) {
   mpi->failures = opening.failures;
   if (opening.ranks == MPI_COMM_NULL || opening.lifeline) mpi->join(mpi->ranks, opening);
   if (impl->hears_mpi()) mpi->hear_calls(opening);
+  if (!launcher.rehearsal.empty()) mpi->note_calls(launcher.rehearsal);
   mpi->guard_world(opening, launcher);
   if (impl->journal() != nullptr) {
     mpi->carry_messages(opening);
@@ -307,6 +309,13 @@ void Session::Mpi::hear_calls(const Opening& opening) {
   if (ring) ring->is_session(tap::member_of(ranks)->id);
   if (ring) watcher = std::make_unique<RingWatcher>(*ring);
   impl->watch_calls(watcher.get());
+}
+
+void Session::Mpi::note_calls(const std::string& directory) {
+  rehearsal = std::make_unique<RehearsalWatch>(
+      directory, Rank{impl->ranks().rank().value}, [impl = impl] { return impl->region_names(); }, watcher.get());
+  if (impl->hears_mpi()) rehearsal_listens.emplace(*rehearsal);
+  impl->watch_calls(rehearsal.get());
 }
 
 void Session::Mpi::guard_world(const Opening& opening, const Launcher& launcher) {

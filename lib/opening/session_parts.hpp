@@ -16,6 +16,7 @@
 #include "mpi/lifeline.hpp"
 #include "mpi/mpi_comm.hpp"
 #include "opening/mpi_end.hpp"
+#include "opening/rehearsal_watch.hpp"
 #include "opening/session_opening.hpp"
 #include "session/session_impl.hpp"
 #include "tap/call_ring.hpp"
@@ -33,7 +34,9 @@ struct Session::Mpi {
   std::unique_ptr<FailureHandler> handler;
   std::unique_ptr<tap::CallRing> ring;  // records the application's MPI calls; null: they are not recorded
   std::optional<tap::Listening> ring_listens;
-  std::unique_ptr<CallWatcher> watcher;     // records the session's calls there, too
+  std::unique_ptr<CallWatcher> watcher;       // records the session's calls there, too
+  std::unique_ptr<RehearsalWatch> rehearsal;  // notes them, too; null: this is no rehearsal
+  std::optional<tap::Listening> rehearsal_listens;
   std::unique_ptr<tap::Family> family;      // what the application makes from `ranks`
   std::unique_ptr<tap::WorldGuard> guard;   // where not all ranks compute
   std::unique_ptr<MessageCarrier> carrier;  // where only the lost ranks roll back
@@ -48,6 +51,7 @@ struct Session::Mpi {
   static Environment environment_of(MpiComm& world, const Opening& opening, const Launcher& launcher);
   void join(MPI_Comm comm, const Opening& opening);
   void hear_calls(const Opening& opening);
+  void note_calls(const std::string& directory);
   void guard_world(const Opening& opening, const Launcher& launcher);
   void leave_mark_of(const Error& error, const Launcher& launcher);
   void carry_messages(const Opening& opening);

@@ -164,6 +164,12 @@ Status Regions::protect(const std::string& name, detail::RegionAccess access) {
   return {};
 }
 
+std::vector<std::string> Regions::names() const {
+  std::vector<std::string> all;
+  for (const Region& region : regions_) all.push_back(region.info.name);
+  return all;
+}
+
 Status Regions::unprotect(const std::string& name) {
   const auto known = by_name_.find(name);
   if (known == by_name_.end()) return fail(unknown(name));

@@ -35,6 +35,8 @@ class Regions {
   [[nodiscard]] Status unprotect(const std::string& name);
   // What a protected region is to the whole job. Another kind replaces it. A part of a global array has none.
   [[nodiscard]] Status set_kind(const std::string& name, detail::AnyKind kind);
+  // In the order of protection.
+  [[nodiscard]] std::vector<std::string> names() const;
   // None also if no region has this name.
   [[nodiscard]] detail::AnyKind kind_of(const std::string& name) const {
     const auto known = by_name_.find(name);

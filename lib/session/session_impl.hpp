@@ -49,6 +49,8 @@ class SessionImpl {
   }
   [[nodiscard]] detail::AnyKind kind_of(const std::string& name) const { return application_.regions.kind_of(name); }
 
+  [[nodiscard]] std::vector<std::string> region_names() const { return application_.regions.names(); }
+
   // An empty name: all regions; version 0: the newest, or the one that the user has chosen.
   [[nodiscard]] Result<RestoreReport> restore(const std::string& only, Version version);
   // The number of elements of this rank's region in the snapshot that restore() would restore; nothing: no such region.

@@ -47,10 +47,46 @@ class Directory:
         missing = [words for words in said if words not in output]
         if found != code or missing or output.count("; restart ") != restarts:
             sys.exit(f"rehearse: {kind}: {found}, without {missing}\n{output}")
+        if "found: " in output and kind not in ("fails", "never"):
+            sys.exit(f"rehearse: {kind}: it has nothing to find\n{output}")
         if left := [path for path in self.root.rglob("*rehearsal*")]:
             sys.exit(f"rehearse: {kind} has left {left}")
         print(f"rehearse: {kind} {' '.join(options)}: as it should be", flush=True)
         return output
+
+    def expect_finding(self, kind, *said):
+        """Whatever the result is: it is found in the undisturbed run, and the file says so, too."""
+        result = self.root / "result.json"
+        code, output = self.run(kind, "--rehearse", "--kills", "2", "--seed", "11", "--json", result)
+        found = json.loads(result.read_text())
+        missing = [words for words in said if words not in output]
+        if missing or found["same_result"] != (code == 0) or ("found: " in output) != bool(found["findings"]):
+            sys.exit(f"rehearse: {kind}: without {missing}\n{output}\n{found}")
+        result.unlink()
+        kinds = [one["kind"] for one in found["findings"]]
+        print(f"rehearse: {kind}: found {kinds}", flush=True)
+        return kinds, found
+
+    def findings(self):
+        for kind, finding, said in [
+            ("late", "protected_late", "found: rank 0 and 2 more: region before is protected after restore()"),
+            ("early", "snapshot_before_restore", "found: rank 0 and 2 more: snapshot() is called before restore()"),
+            ("unrestored", "no_restore", "found: rank 0 and 2 more: restore() is never called"),
+            ("unfinished", "no_finalize", "found: rank 0 and 2 more: finalize() is not called"),
+            ("leaves", "uneven_calls", "found: rank 1: 8 calls of snapshot(), but 9 on rank "),
+            ("pending", "pending_requests", "found: rank 0: 1 request is pending in call 4 of snapshot(), from MPI_Irecv"),
+            ("crossing", "crossing_messages", "found: rank 0: 1 message is sent to it before call 4 of snapshot()"),
+        ]:
+            kinds, _ = self.expect_finding(kind, said)
+            # A rank that is left alone ends the job, before the others have called finalize().
+            if kinds != [finding] and (kind, kinds) != ("leaves", [finding, "no_finalize"]):
+                sys.exit(f"rehearse: {kind}: {kinds}")
+        kinds, found = self.expect_finding("quiet", "longest time without a call of MPI or Cairn: ")
+        if kinds or not found["same_result"] or found["longest_quiet_ms"] < 1000 or len(found["deaths"]) != 2:
+            sys.exit(f"rehearse: quiet: {found}")
+        kinds, found = self.expect_finding("swapped")
+        if kinds or [one["region"] for one in found["differences"]] != ["before"] * 3 + ["now"] * 3:
+            sys.exit(f"rehearse: swapped: {found}")
 
     def two_at_once(self):
         """Each has stores of its own."""
@@ -82,6 +118,7 @@ def main():
         sys.exit(f"rehearse: the job's own snapshots were {mine}, and are {at.snapshots()}")
 
     at.two_at_once()
+    at.findings()
 
     no = "the program has another result after failures"
     at.expect("forgotten", [], 1, deaths, "region now of rank 0 differs in 100 of 100 elements: element 0 is ",

@@ -72,7 +72,7 @@ TEST_F(Scratches, of_one_rehearsal_are_removed_with_it) {
   {
     const auto scratch = make();
     leave_stores(scratch->job("failing"));
-    fs::create_directory(scratch->deaths_directory());
+    fs::create_directory(scratch->directory("failing"));
   }
   EXPECT_THAT(left(), IsEmpty());
 }

@@ -2,6 +2,7 @@
 #include <chrono>
 #include <cstdio>
 #include <exception>
+#include <fstream>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -95,14 +96,14 @@ void announce(const cairn::Config& config, const Facts& facts, const Life& life)
 
 int play_rehearsal(const Options& options, const std::vector<std::string>& arguments, const cairn::Config& config,
                    Signals& signals) {
-  const auto rehearsed = rehearse(options, arguments, config, signals, say);
+  const Rehearsal& wanted = *options.rehearsal;
+  const Rehearsed rehearsed = rehearse(options, arguments, config, signals, say);
   if (signals.interrupted()) return kInterrupted;
-  if (!rehearsed) {
-    say(rehearsed.error().text());
-    return rehearsed.error().code == cairn::Code::invalid_argument ? kUnusable : kGaveUp;
-  }
-  say(text_of(*rehearsed, options.rehearsal->tolerance));
-  return rehearsed->has_same_result() ? kFinished : kGaveUp;
+  say(text_of(rehearsed, wanted.tolerance));
+  if (!wanted.json.empty() && !(std::ofstream(wanted.json) << json_of(rehearsed, wanted.tolerance)).flush())
+    return unusable({cairn::Code::io, wanted.json + " cannot be written", "--json names a file"});
+  if (rehearsed.failed && rehearsed.failed->code == cairn::Code::invalid_argument) return kUnusable;
+  return rehearsed.has_same_result() ? kFinished : kGaveUp;
 }
 
 int run(int argc, char** argv) {

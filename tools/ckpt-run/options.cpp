@@ -42,7 +42,7 @@ constexpr const char* kExamples =
     "  ckpt-run -n 8 --mpi-options \"--mca btl self,tcp\" --config heat.ini -- ./simulate";
 
 // Options of a rehearsal that have a value.
-constexpr std::string_view kValuesOfRehearsal[] = {"--kills", "--tolerance", "--seed"};
+constexpr std::string_view kValuesOfRehearsal[] = {"--kills", "--tolerance", "--seed", "--json"};
 
 // CLI11 does not know what follows the options.
 class Form final : public CLI::Formatter {
@@ -216,6 +216,7 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
       ->check(CLI::Validator(check_tolerance, ""));
   app.add_option("--seed", rehearsal.seed, "Draws the failures of a rehearsal. Default: another one each time")
       ->type_name("N");
+  app.add_option("--json", rehearsal.json, "File for the result of a rehearsal, for programs")->type_name("FILE");
   app.add_option(
          "--from", options.from,
          "Continue from this version instead of the newest; ckpt-tool list shows which there are. Newer versions\n"

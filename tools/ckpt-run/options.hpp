@@ -16,6 +16,7 @@ struct Rehearsal {
   std::uint32_t kills = 3;
   double tolerance = 0;  // relative, of floating-point numbers
   std::uint64_t seed = 0;
+  std::string json = {};  // a file for the result; empty: none
 };
 
 struct Options {

@@ -18,6 +18,7 @@
 #include "process.hpp"
 #include "rehearsal_scratch.hpp"
 #include "session/handover.hpp"
+#include "session/rehearsal_notes.hpp"
 #include "store/names.hpp"
 #include "store/posix/posix_store.hpp"
 
@@ -32,15 +33,9 @@ using cairn::Status;
 
 using Variables = std::map<std::string, std::string>;
 
-// One of the program's runs, as a job of its own.
-struct Run {
-  std::string what;  // for errors
-  std::string job;
-};
-
 // A snapshot at each call, and one at the end that all ranks' data are in.
-Variables variables_of(const Run& run, const cairn::Config& config) {
-  Variables variables{{"CAIRN_JOB_NAME", run.job}, {"CAIRN_RESTART_MODE", "fresh"}, {"CAIRN_LEVELS_L1", "every 1"}};
+Variables variables_of(const std::string& job, const cairn::Config& config) {
+  Variables variables{{"CAIRN_JOB_NAME", job}, {"CAIRN_RESTART_MODE", "fresh"}, {"CAIRN_LEVELS_L1", "every 1"}};
   if (config.levels.of(cairn::LevelId::global).kind == cairn::Interval::Kind::off)
     variables["CAIRN_LEVELS_L4"] = "every 1000000";
   return variables;
@@ -99,18 +94,72 @@ Result<int> run_to_end(const std::vector<std::string>& command, const Variables&
   }
 }
 
-Result<LastSnapshot> play(const std::vector<std::string>& command, const cairn::Config& config, const Run& run,
-                          const std::string& rehearsal, Signals& signals) {
-  Variables variables = variables_of(run, config);
-  variables[cairn::kRehearsalVariable] = rehearsal;
-  const auto code = run_to_end(command, variables, signals);
-  if (!code) return fail(code.error());
-  if (*code != 0)
-    return cairn::fail(*code == kUnusable ? Code::invalid_argument : Code::failed_elsewhere,
-                       fmt::format("{} has failed: ckpt-run ended with code {}", run.what, *code),
-                       "the lines above say why");
-  return last_snapshot(config, run.job);
-}
+class Rehearser {
+ public:
+  Rehearser(const Options& options, const std::vector<std::string>& command, const cairn::Config& config,
+            const RehearsalScratch& scratch, Signals& signals, const std::function<void(const std::string&)>& say)
+      : options_(options), command_(command), config_(config), scratch_(scratch), signals_(signals), say_(say) {}
+
+  // What is found is in `result`, also after an error.
+  Status play_all(Rehearsed& result) {
+    const Rehearsal& wanted = *options_.rehearsal;
+    say_("rehearsal: the program runs undisturbed");
+    auto expected = play("the undisturbed run", "undisturbed", {});
+    look_at_notes(result);
+    if (!expected) return fail(expected.error());
+    result.calls = expected->calls;
+    result.deaths = draw_deaths(result.calls, options_.ranks, wanted.kills, wanted.seed);
+    if (result.deaths.empty())
+      return cairn::fail(Code::not_found, "the program has made one snapshot() call",
+                         "a rehearsal needs two: failures come between them");
+    say_(fmt::format("rehearsal: the program runs again, with {} failure{} (--seed {})", result.deaths.size(),
+                     result.deaths.size() == 1 ? "" : "s", wanted.seed));
+    auto found = play("the run with failures", "failing", result.deaths);
+    if (!found) return fail(found.error());
+    result.not_died = cairn::deaths_left(scratch_.directory("failing"), result.deaths);
+    result.calls_after = found->calls;
+    auto difference = compare_runs(*expected->reader, *found->reader, wanted.tolerance);
+    if (!difference) return fail(difference.error());
+    result.difference = std::move(*difference);
+    if (result.difference.none()) return {};
+
+    say_("rehearsal: the runs differ, so the program runs undisturbed once more");
+    auto repeated = play("the second undisturbed run", "again", {});
+    if (!repeated) return fail(repeated.error());
+    auto own = compare_runs(*expected->reader, *repeated->reader, wanted.tolerance);
+    if (!own) return fail(own.error());
+    result.repeated = std::move(*own);
+    return {};
+  }
+
+ private:
+  Result<LastSnapshot> play(const std::string& what, const std::string& run, const std::vector<PlannedDeath>& deaths) {
+    const std::string directory = scratch_.directory(run), job = scratch_.job(run);
+    if (auto status = cairn::plan_deaths(directory, deaths); !status) return fail(status.error());
+    Variables variables = variables_of(job, config_);
+    variables[cairn::kRehearsalVariable] = directory;
+    const auto code = run_to_end(command_, variables, signals_);
+    if (!code) return fail(code.error());
+    if (*code != 0)
+      return cairn::fail(*code == kUnusable ? Code::invalid_argument : Code::failed_elsewhere,
+                         fmt::format("{} has failed: ckpt-run ended with code {}", what, *code),
+                         "the lines above say why");
+    return last_snapshot(config_, job);
+  }
+
+  void look_at_notes(Rehearsed& result) const {
+    const auto notes = cairn::read_rehearsal(scratch_.directory("undisturbed"));
+    result.findings = findings_in(notes, config_.localize.stuck_after);
+    result.quiet = longest_quiet(notes);
+  }
+
+  const Options& options_;
+  const std::vector<std::string>& command_;
+  const cairn::Config& config_;
+  const RehearsalScratch& scratch_;
+  Signals& signals_;
+  const std::function<void(const std::string&)>& say_;
+};
 
 }  // namespace
 
@@ -133,44 +182,15 @@ std::vector<PlannedDeath> draw_deaths(std::uint64_t calls, std::uint32_t ranks, 
   return deaths;
 }
 
-Result<Rehearsed> rehearse(const Options& options, const std::vector<std::string>& arguments,
-                           const cairn::Config& config, Signals& signals,
-                           const std::function<void(const std::string&)>& say) {
+Rehearsed rehearse(const Options& options, const std::vector<std::string>& arguments, const cairn::Config& config,
+                   Signals& signals, const std::function<void(const std::string&)>& say) {
   std::vector<std::string> command{fs::read_symlink("/proc/self/exe").string()};
   command.insert(command.end(), arguments.begin(), arguments.end());
-  const Rehearsal& wanted = *options.rehearsal;
-
-  const auto scratch = RehearsalScratch::make(config, host_name());
-  if (!scratch) return fail(scratch.error());
-  say("rehearsal: the program runs undisturbed");
-  auto expected = play(command, config, {"the undisturbed run", scratch->job("undisturbed")}, "", signals);
-  if (!expected) return fail(expected.error());
-
   Rehearsed result;
-  result.calls = expected->calls;
-  result.deaths = draw_deaths(result.calls, options.ranks, wanted.kills, wanted.seed);
-  if (result.deaths.empty())
-    return cairn::fail(Code::not_found, "the program has made one snapshot() call",
-                       "a rehearsal needs two: failures come between them");
-  const std::string directory = scratch->deaths_directory();
-  if (auto status = cairn::plan_deaths(directory, result.deaths); !status) return fail(status.error());
-  say(fmt::format("rehearsal: the program runs again, with {} failure{} (--seed {})", result.deaths.size(),
-                  result.deaths.size() == 1 ? "" : "s", wanted.seed));
-  auto found = play(command, config, {"the run with failures", scratch->job("failing")}, directory, signals);
-  if (!found) return fail(found.error());
-  result.not_died = cairn::deaths_left(directory, result.deaths);
-  result.calls_after = found->calls;
-  auto difference = compare_runs(*expected->reader, *found->reader, wanted.tolerance);
-  if (!difference) return fail(difference.error());
-  result.difference = std::move(*difference);
-  if (result.difference.none()) return result;
-
-  say("rehearsal: the runs differ, so the program runs undisturbed once more");
-  auto repeated = play(command, config, {"the second undisturbed run", scratch->job("again")}, "", signals);
-  if (!repeated) return fail(repeated.error());
-  auto own = compare_runs(*expected->reader, *repeated->reader, wanted.tolerance);
-  if (!own) return fail(own.error());
-  result.repeated = std::move(*own);
+  const auto scratch = RehearsalScratch::make(config, host_name());
+  const auto status = scratch ? Rehearser(options, command, config, *scratch, signals, say).play_all(result)
+                              : Status(fail(scratch.error()));
+  if (!status) result.failed = status.error();
   return result;
 }
 

@@ -13,6 +13,7 @@
 #include "base/error.hpp"
 #include "config/config.hpp"
 #include "options.hpp"
+#include "rehearsal_findings.hpp"
 #include "run_difference.hpp"
 #include "session/rehearsal.hpp"
 #include "signals.hpp"
@@ -27,7 +28,12 @@ struct Rehearsed {
   std::vector<cairn::PlannedDeath> not_died;  // those of them that did not come
   RunDifference difference;
   std::optional<RunDifference> repeated = {};  // of two undisturbed runs; none: there was one only
-  [[nodiscard]] bool has_same_result() const { return calls == calls_after && not_died.empty() && difference.none(); }
+  std::vector<RehearsalFinding> findings = {};
+  LongestQuiet quiet = {};
+  std::optional<cairn::Error> failed = {};  // why the runs could not be made, or compared
+  [[nodiscard]] bool has_same_result() const {
+    return !failed && calls == calls_after && not_died.empty() && difference.none();
+  }
 };
 
 // Deaths of `kills` ranks of `ranks`, at calls that are spread over all but the first; fewer if there are not so many
@@ -36,12 +42,14 @@ struct Rehearsed {
 [[nodiscard]] std::vector<cairn::PlannedDeath> draw_deaths(std::uint64_t calls, std::uint32_t ranks,
                                                            std::uint32_t kills, std::uint64_t seed);
 
-// In lines: what was done, what differs, and what the usual causes are.
+// In lines: what was found on the way, what was done, what differs, and what the usual causes are.
 [[nodiscard]] std::string text_of(const Rehearsed& rehearsed, double tolerance);
+// The same for programs; rehearsal.md describes it.
+[[nodiscard]] std::string json_of(const Rehearsed& rehearsed, double tolerance);
 
-// `arguments`: the command line of the runs. `say` prints lines. An error if a run could not be made or read.
-[[nodiscard]] cairn::Result<Rehearsed> rehearse(const Options& options, const std::vector<std::string>& arguments,
-                                                const cairn::Config& config, Signals& signals,
-                                                const std::function<void(const std::string&)>& say);
+// `arguments`: the command line of the runs. `say` prints lines.
+[[nodiscard]] Rehearsed rehearse(const Options& options, const std::vector<std::string>& arguments,
+                                 const cairn::Config& config, Signals& signals,
+                                 const std::function<void(const std::string&)>& say);
 
 }  // namespace ckpt_run

@@ -88,12 +88,14 @@ std::string RehearsalScratch::job(std::string_view run) const {
   return fmt::format("{}.rehearsal-{}-{}", config_->job.name.substr(0, kLongestName), mark_number_of(mark_), run);
 }
 
+std::string RehearsalScratch::directory(std::string_view run) const { return fmt::format("{}/{}", mark_, run); }
+
 // On this host. Those of other hosts are empty once a run has ended, and the next run of these names starts fresh.
 void RehearsalScratch::remove_stores() const {
   std::error_code error;
-  fs::remove_all(deaths_directory(), error);
   for (const std::string_view run : kScratchRuns) {
     const std::string name = job(run);
+    fs::remove_all(directory(run), error);
     fs::remove_all(fs::path(config_->storage.global) / name, error);
     fs::remove_all(fs::path(config_->storage.local) / name, error);
     for (fs::directory_iterator it(config_->storage.local, error), end; !error && it != end; it.increment(error))

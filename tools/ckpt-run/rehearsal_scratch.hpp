@@ -32,8 +32,8 @@ class RehearsalScratch {
 
   // The name of a run's job: "failing", for instance.
   [[nodiscard]] std::string job(std::string_view run) const;
-  // A directory that does not exist.
-  [[nodiscard]] std::string deaths_directory() const { return mark_ + "/deaths"; }
+  // A directory for the deaths and notes of a run, which does not exist.
+  [[nodiscard]] std::string directory(std::string_view run) const;
 
  private:
   RehearsalScratch(const cairn::Config& config, std::string mark, int lock);

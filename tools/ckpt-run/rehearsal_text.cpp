@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <chrono>
 #include <set>
 
 #include <fmt/format.h>
@@ -51,10 +52,23 @@ void add_causes(std::string& text, const Rehearsed& rehearsed) {
     text += "  - the bytes between the members of a struct differ, which has no effect on the program\n";
 }
 
+// What was seen in the undisturbed run.
+std::string on_the_way(const Rehearsed& rehearsed) {
+  std::string text;
+  for (const RehearsalFinding& finding : rehearsed.findings) text += fmt::format("found: {}\n", text_of(finding));
+  constexpr std::chrono::seconds kWorthIt{1};
+  if (rehearsed.quiet.time >= kWorthIt)
+    text += fmt::format("longest time without a call of MPI or Cairn: {:.1f} s, on rank {}\n",
+                        static_cast<double>(rehearsed.quiet.time.count()) / 1000, rehearsed.quiet.rank.value);
+  return text;
+}
+
 }  // namespace
 
 std::string text_of(const Rehearsed& rehearsed, double tolerance) {
-  std::string text =
+  std::string text = on_the_way(rehearsed);
+  if (rehearsed.failed) return text + rehearsed.failed->text();
+  text +=
       fmt::format("rehearsal: {} calls of snapshot(); deaths: {}\n", rehearsed.calls, deaths_text(rehearsed.deaths));
   if (!rehearsed.not_died.empty())
     text += fmt::format("not rehearsed, since no rank came to these calls: {}\n", deaths_text(rehearsed.not_died));

@@ -72,7 +72,7 @@ _ckpt_run() {
   _cairn_words
   COMPREPLY=()
   local with_value='-n --ranks --hosts --spare-hosts --spares --max-restarts --from --config --launcher --mpi-options --agent'
-  with_value+=' --agent-limit --start-limit --grace --linger --kills --tolerance --seed'
+  with_value+=' --agent-limit --start-limit --grace --linger --kills --tolerance --seed --json'
   local options="$with_value --shrink-hosts --fresh-if-unrecoverable --rehearse --preload-tap --version --help -h"
 
   local -i i
@@ -94,6 +94,7 @@ _ckpt_run() {
   case $previous in
     --config) _cairn_offer_files ini ;;
     --launcher) if [[ $current == */* ]]; then _cairn_offer_files; else _cairn_offer -W 'mpirun mpiexec srun'; fi ;;
+    --json) _cairn_offer_files json ;;
     --agent) _cairn_offer_commands ;;
     --hosts | --spare-hosts) _cairn_offer_entry -A hostname ;;
     -n | --ranks | --spares | --max-restarts | --from | --mpi-options | --*-limit | --grace | --linger | --kills | --tolerance | --seed) ;;

@@ -30,7 +30,7 @@ CEILINGS = {
     "lib/replay/journal.hpp Journal": (60, 28),
     "lib/session/application.hpp Application": (60, 25),
     "lib/session/head_link.hpp HeadLink": (60, 25),
-    "lib/session/session_impl.hpp SessionImpl": (108, 20),
+    "lib/session/session_impl.hpp SessionImpl": (111, 20),
 }
 
 NOT_CODE = re.compile(r"""//[^\n]*|/\*.*?\*/|R"\((?:.|\n)*?\)"|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])'|^[ \t]*#[^\n]*""",

@@ -160,8 +160,7 @@ typedef struct {
   uint32_t lost_nodes;    /* number of nodes that took part in the snapshot and whose store is missing */
   double seconds;         /* that the restore took */
   uint32_t old_ranks;     /* application ranks of the job that took the restored snapshot */
-  uint64_t bytes_moved;   /* bytes of messages between nodes, of the whole job: shards, and elements that ranks
-                             exchange. Reads of L4 do not count */
+  uint64_t bytes_moved;   /* that shards and exchanged elements took between nodes, for the whole job; not from L4 */
 } cairn_restore_status;
 
 /* What the application does with a session, which is valid until the function is left. argument is the pointer that was

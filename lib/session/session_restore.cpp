@@ -254,7 +254,6 @@ RestoreResult SessionImpl::answer_to(const Offer& offer, const std::string& only
     if (!calls) return refused(calls.error());
     taken.calls = *calls;
   }
-  RestoreResult result;
   result.completes = !offer.fresh && application_.regions.wait_for_completion(only);
   const auto resized = application_.regions.resized_since(sizes);
   if (resized.empty()) return result;

@@ -36,6 +36,8 @@ fi
   case $1 in
     all) kills=4 kills_on_hosts=3 drawn=() ;;
     brief) kills=1 kills_on_hosts=1 drawn=(--draw "$seed") ;;
+    scenarios.py) exec python3 "$1" "$heat" "$swing" "$BUILD_TREE"/bin/ckpt-run "${@:2}" ;;
+    */ulfm_hosts.py) exec python3 "$1" "$heat" "$BUILD_TREE"/bin/ckpt-run "${@:2}" ;;
     *.py) exec python3 "$1" "$BUILD_TREE"/bin "${@:2}" ;;
     *) exec python3 soak.py "$heat" "$@" ;;
   esac

@@ -48,10 +48,13 @@ _KINDS = {-1: UsageError, -2: ConfigError, -3: StorageError, -4: CorruptError, -
           -6: MismatchError, -7: TakenOverError, -8: CommunicationError}  # fmt: skip
 
 
+ONLY_RUN = "only cairn.run() can roll back: call it, or set [recovery] mode = restart"
+
+
 def check(code):
     """Raises what the code of a call means."""
     if code == OK:
         return
     if code == ROLLBACK:
-        raise Rollback("a process died; only cairn.run() can roll back: call it, or set [recovery] mode = restart")
+        raise Rollback(f"a process died; {ONLY_RUN}")
     raise _KINDS.get(code, Error)(text(library.cairn_error_text()))

@@ -1,12 +1,9 @@
 """run: a function that is entered again when a process has died."""
 
 import sys
-import time
 
 from ._errors import Rollback
 from ._session import Session
-
-_PATIENCE_S = 1  # as cairn_run: an error may be the consequence of a failure that this process does not know yet
 
 
 def run(main, comm, config=""):
@@ -51,11 +48,8 @@ def _is_of_failure(session, error):
         return True
     if not session._handle or session._mpi.Is_finalized():
         return False
-    deadline = time.monotonic() + _PATIENCE_S
-    while not session.failed:
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.01)
+    if not session._learns_of_failure():
+        return False
     if not isinstance(error, session._mpi.Exception):
         print(f"cairn: rank {session.comm.Get_rank()}: {type(error).__name__} while a process died, so it rolls back: "
               f"{error}", file=sys.stderr, flush=True)  # fmt: skip

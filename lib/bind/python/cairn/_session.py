@@ -2,18 +2,21 @@
 
 import os
 import sys
+import time
 import traceback
 from ctypes import byref, c_int, c_size_t, c_uint32
 
 import numpy
 
 from ._answers import Restored, State
-from ._errors import HEAD, Error, UsageError, check
+from ._errors import HEAD, ONLY_RUN, Error, UsageError, check
 from ._kinds import Kind, Place
 from ._library import RestoreStatus, library, text
 from ._mpi import check_mpi, communicator_of, init
 from ._objects import Pickled
 from ._regions import Region, Value
+
+_PATIENCE_S = 1  # as cairn_run
 
 
 class Session:
@@ -62,15 +65,26 @@ class Session:
         if kind is None:
             self.finalize()
             return
-        self._end_job(error, "the block of cairn.Session")
+        of_mpi = isinstance(error, self._mpi.Exception) and not self._mpi.Is_finalized()
+        of_failure = of_mpi and self._learns_of_failure()
+        self._end_job(error, "the block of cairn.Session", f": a process died, and {ONLY_RUN}" if of_failure else "")
 
-    def _end_job(self, error, left):
+    def _learns_of_failure(self):
+        """Whether an error may be the consequence of a failure, which this process need not know yet."""
+        deadline = time.monotonic() + _PATIENCE_S
+        while not self.failed:
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.01)
+        return True
+
+    def _end_job(self, error, left, why=""):
         if self._mpi.Is_finalized():
             return
         sys.stdout.flush()
         traceback.print_exception(type(error), error, error.__traceback__)
         print(f"cairn: rank {self._world.Get_rank()}: {type(error).__name__} has left {left} without finalize(), "
-              "so the job ends", file=sys.stderr, flush=True)  # fmt: skip
+              f"so the job ends{why}", file=sys.stderr, flush=True)  # fmt: skip
         self._world.Abort(1)
 
     @property

@@ -106,8 +106,7 @@ std::vector<FoundOne> findings_in(const std::vector<RankNotes>& notes,
   std::vector<std::string> late;
   for (const RankNotes& one : notes) late.insert(late.end(), one.late.begin(), one.late.end());
   std::ranges::sort(late);
-  const auto repeated = std::ranges::unique(late);
-  late.erase(repeated.begin(), repeated.end());
+  late.erase(std::unique(late.begin(), late.end()), late.end());
   for (const std::string& region : late)
     add_first(findings, notes, [&](const RankNotes& one) { return late_in(one, region); });
   add_uneven_calls(findings, notes);

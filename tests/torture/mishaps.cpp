@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "codec/crc32c.hpp"
+#include "format/json_file.hpp"
 #include "format/sealer.hpp"
 #include "store/names.hpp"
 
@@ -21,7 +22,7 @@ using test::StoreImage;
 using Json = nlohmann::ordered_json;
 using MishapKind = Mishap::Kind;
 
-constexpr std::uint32_t kNewerFormat = 11;
+constexpr std::uint32_t kNewerFormat = kNewestFormat + 1;
 
 bool is_global(MishapKind kind) { return kind >= MishapKind::lose_global; }
 Place place_of(const Mishap& mishap) { return is_global(mishap.kind) ? Place() : mishap.host; }

@@ -16,6 +16,7 @@
 #include "support/faulty_store.hpp"
 #include "support/hooked_store.hpp"
 #include "support/job.hpp"
+#include "support/job_stores.hpp"
 #include "support/steps.hpp"
 
 namespace cairn::test {
@@ -24,45 +25,24 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-// Ten steps leave 10, 9, 8, 7 at L1; 9 at L2; 8 at L3; 9, 6, 3 at L4.
-constexpr std::uint32_t kSteps = 10;
-constexpr const char* kSettings = R"([storage]
-keep_local = 4
-keep_global = 3
-[levels]
-l1 = every 1
-l2 = every 3
-l3 = every 4
-l4 = every 3
-[erasure]
-group = 3
-parity = 1
-[restart]
-at_end = continue
-)";
-
 class Removals : public testing::Test {
  protected:
-  Removals() : job({2, 2, 2}, kSettings) { take_steps(job, kSteps); }
+  Removals() : job({2, 2, 2}, kTenStepsSettings) { take_steps(job, kTenSteps); }
 
-  [[nodiscard]] JobStores stores() {
-    JobStores all;
-    for (std::uint32_t node = 0; node < job.nodes(); ++node) all.nodes.push_back(seen(job.node_store(node)));
-    all.global = seen(job.global_store());
-    return all;
-  }
-  // The same, each operation under a plan.
+  // The stores of the job, each operation under a plan.
   [[nodiscard]] WritableStores writable(const std::shared_ptr<FaultPlan>& plan = std::make_shared<FaultPlan>());
 
   [[nodiscard]] Survey survey() {
-    auto taken = take_survey(stores());
+    auto taken = take_survey(stores_of(job));
     EXPECT_TRUE(taken) << taken.error().text();
     return std::move(*taken);
   }
   [[nodiscard]] RemovalPlan deletion(const std::set<Version>& versions) {
-    return checked(plan_deletion(stores(), survey(), versions));
+    return checked(plan_deletion(stores_of(job), survey(), versions));
   }
-  [[nodiscard]] RemovalPlan pruning(std::uint32_t keep) { return checked(plan_pruning(stores(), survey(), keep)); }
+  [[nodiscard]] RemovalPlan pruning(std::uint32_t keep) {
+    return checked(plan_pruning(stores_of(job), survey(), keep));
+  }
   void carry_out(const RemovalPlan& plan) {
     const auto removed = remove_snapshots(plan, writable(), [](const Removal&) {});
     ASSERT_TRUE(removed) << removed.error().text();
@@ -79,7 +59,7 @@ class Removals : public testing::Test {
   void expect_listed_is_whole(const std::string& where) {
     AuditOptions options;
     options.patience = std::chrono::milliseconds(0);  // no job writes meanwhile
-    const auto audit = audit_stores(stores(), options);
+    const auto audit = audit_stores(stores_of(job), options);
     ASSERT_TRUE(audit) << where << audit.error().text();
     std::vector<std::uint32_t> whole;
     for (const SnapshotAudit& snapshot : audit->snapshots) {
@@ -95,9 +75,6 @@ class Removals : public testing::Test {
   Job job;
 
  private:
-  static std::shared_ptr<Store> seen(Store& store) {
-    return {&store, [](Store*) {}};
-  }
   static RemovalPlan checked(Result<RemovalPlan> plan) {
     EXPECT_TRUE(plan) << plan.error().text();
     return std::move(*plan);
@@ -182,9 +159,9 @@ TEST_F(Removals, by_prune_keep_everything_where_there_are_not_more) { EXPECT_TRU
 
 TEST_F(Removals, tell_that_no_snapshot_would_be_left) {
   std::set<Version> all;
-  for (std::uint32_t version = 1; version < kSteps; ++version) all.insert(Version{version});
+  for (std::uint32_t version = 1; version < kTenSteps; ++version) all.insert(Version{version});
   EXPECT_FALSE(deletion(all).takes_last);
-  all.insert(Version{kSteps});
+  all.insert(Version{kTenSteps});
   const RemovalPlan plan = deletion(all);
   EXPECT_TRUE(plan.takes_last);
   carry_out(plan);

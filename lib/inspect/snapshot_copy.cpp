@@ -48,7 +48,7 @@ Status check_runs(const Store& to, const std::vector<Entry>& entries, const Surv
   return {};
 }
 
-// Otherwise a run that starts there would remove the snapshots of before.
+// A run that starts there would remove snapshots that are older than the newest fresh start.
 Status check_starts(const Store& to, const Chain& chain, const CopyPlace& place, const Identity& snapshot) {
   Incarnation start = chain.fresh_start;
   if (place.record.parent == RunRecord::Parent::fresh) start = std::max(start, place.record.incarnation);
@@ -57,11 +57,18 @@ Status check_starts(const Store& to, const Chain& chain, const CopyPlace& place,
   for (const Identity& one : all) {
     if (one.incarnation >= start) continue;
     return fail(Code::mismatch,
-                fmt::format("{}: the job started fresh between version {} and version {}", to.where(),
-                            std::min(one, snapshot).version.value, std::max(all.front(), snapshot).version.value),
+                fmt::format("{}: the job has started fresh after version {}", to.where(), one.version.value),
                 "copy to another directory");
   }
   return {};
+}
+
+// Of a snapshot whose removal was begun: false, so it is written again.
+Result<bool> has_snapshot(const Store& to, const Identity& snapshot, const Sealer& sealer) {
+  const auto manifest = read_global_manifest(to, names::snapshot(snapshot), sealer);
+  if (manifest) return manifest->identity == snapshot;
+  if (manifest.error().code == Code::not_found) return false;
+  return fail(manifest.error().in(to.where()));
 }
 
 class Copier {
@@ -153,7 +160,9 @@ Result<CopyPlace> look_at_copy_place(const Store* to, const Sealer& sealer, cons
   const auto chain = read_chain(*to, Log::silent(), sealer);
   if (!chain) return fail(chain.error());
   if (!chain->unreadable.empty()) return fail(chain->unreadable.front().error.in(to->where()));
-  place.has_snapshot = std::ranges::find(chain->global, snapshot) != chain->global.end();
+  const auto has = has_snapshot(*to, snapshot, place.has_mark ? sealer.of_chain(place.mark.id) : sealer);
+  if (!has) return fail(has.error());
+  place.has_snapshot = *has;
   return check_runs(*to, *entries, survey, place)
       .and_then([&] { return check_starts(*to, *chain, place, snapshot); })
       .map([&] { return std::move(place); });

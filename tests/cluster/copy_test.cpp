@@ -15,6 +15,7 @@
 #include "support/faulty_store.hpp"
 #include "support/hooked_store.hpp"
 #include "support/job.hpp"
+#include "support/job_stores.hpp"
 #include "support/steps.hpp"
 
 namespace cairn::test {
@@ -23,22 +24,6 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-// Ten steps leave 10, 9, 8, 7 at L1; 9 at L2; 8 at L3; 9, 6, 3 at L4.
-constexpr std::uint32_t kSteps = 10;
-constexpr const char* kSettings = R"([storage]
-keep_local = 4
-keep_global = 3
-[levels]
-l1 = every 1
-l2 = every 3
-l3 = every 4
-l4 = every 3
-[erasure]
-group = 3
-parity = 1
-[restart]
-at_end = continue
-)";
 constexpr RunId kChain{0x5eed};
 
 MATCHER(Succeeds, "") {
@@ -46,20 +31,10 @@ MATCHER(Succeeds, "") {
   return arg.has_value();
 }
 
-std::shared_ptr<Store> seen(Store& store) {
-  return {&store, [](Store*) {}};
-}
-
 class Copies : public testing::Test {
  protected:
-  Copies() : job({2, 2, 2}, kSettings), elsewhere({2, 2, 2}, kSettings) { take_steps(job, kSteps); }
+  Copies() : job({2, 2, 2}, kTenStepsSettings), elsewhere({2, 2, 2}, kTenStepsSettings) { take_steps(job, kTenSteps); }
 
-  [[nodiscard]] static JobStores stores_of(Job& of) {
-    JobStores all;
-    for (std::uint32_t node = 0; node < of.nodes(); ++node) all.nodes.push_back(seen(of.node_store(node)));
-    all.global = seen(of.global_store());
-    return all;
-  }
   // Into the global store of the job elsewhere, as `to` lets it be written.
   Status copy(std::uint32_t version, Store& to) {
     const JobStores from = stores_of(job);
@@ -148,7 +123,7 @@ TEST_F(Copies, of_several_lives_come_together) {
 
 TEST_F(Copies, are_of_another_chain_whose_runs_refuse_the_node_stores_of_the_first) {
   ASSERT_THAT(copy(9), Succeeds());
-  Job moved({2, 2, 2}, kSettings);
+  Job moved({2, 2, 2}, kTenStepsSettings);
   Job::Image image = job.image();
   image.global = elsewhere.image().global;
   moved.put_back(image);
@@ -164,6 +139,19 @@ TEST_F(Copies, are_refused_where_a_run_has_continued) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::mismatch);
   EXPECT_EQ(elsewhere.image().global, before.global);
+}
+
+TEST_F(Copies, are_made_again_where_a_removal_was_begun_and_not_beside_a_damaged_manifest) {
+  ASSERT_THAT(copy(9), Succeeds());
+  const FileName manifest =
+      names::manifest(names::snapshot(view_snapshots(*take_survey(stores_of(elsewhere))).front().identity));
+  const Job::Image whole = elsewhere.image();
+  ASSERT_THAT(elsewhere.global_store().remove(manifest), Succeeds());
+  ASSERT_THAT(copy(9), Succeeds());
+  expect_restore(elsewhere, 9);
+  elsewhere.put_back(whole);
+  ASSERT_THAT(elsewhere.global_store().corrupt(manifest, 200), Succeeds());
+  EXPECT_THAT(copy(9), Fails(Code::corrupt, {manifest.path}));
 }
 
 // Each operation of the store that takes it: then it is there as a whole, or not at all, and can be copied again.

@@ -1,22 +1,14 @@
 #include <algorithm>
-#include <random>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "base/drawn_number.hpp"
 #include "engine/engine.hpp"
 #include "engine/sick_nodes.hpp"
 #include "recover/leftovers.hpp"
 
 namespace cairn {
-namespace {
-
-RunId draw_run() {
-  std::random_device device;
-  return RunId{(static_cast<std::uint64_t>(device()) << 32U) | device()};
-}
-
-}  // namespace
 
 Engine::Engine(const EngineSetup& setup)
     : head_{setup.control, setup.heads, setup.votes, setup.topology, setup.options, setup.clock},
@@ -124,7 +116,7 @@ Status Engine::look_around() {
   auto chain = read_chain(*node.global, node.log, life_.sealer());
   if (!chain) return fail(chain.error());
   catalog_.chain = std::move(*chain);
-  catalog_.chain.next = draw_run();
+  catalog_.chain.next = RunId{drawn_number()};
   look_for_sick_nodes();
   return list_other_stores(node, life_.sealer(), catalog_.chain);
 }

@@ -2,25 +2,20 @@
 
 #include <algorithm>
 #include <map>
-#include <random>
 #include <span>
 
 #include <fmt/format.h>
 
 #include "base/bytes.hpp"
+#include "base/drawn_number.hpp"
 #include "store/names.hpp"
 
 namespace cairn {
 namespace {
 
-StoreToken draw_token() {
-  std::random_device device;
-  return std::max<StoreToken>((StoreToken{device()} << 32U) | device(), kNoToken + 1);
-}
-
 // If the store cannot take it, nothing is compared: the snapshots will say why.
 void put_token(Store& store) {
-  const StoreToken token = draw_token();
+  const auto token = std::max<StoreToken>(drawn_number(), kNoToken + 1);
   (void)write_unsynced(store, names::token(), std::as_bytes(std::span(&token, 1)));
 }
 

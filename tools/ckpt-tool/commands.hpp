@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -146,6 +147,8 @@ void put_identity(Json& to, const cairn::Identity& identity);
 // ones no choice.
 [[nodiscard]] cairn::Result<cairn::SnapshotView> find_snapshot(const OpenStores& opened, const cairn::Survey& survey,
                                                                const std::string& version);
+// "3 ranks from L1, 1 rank from L3"
+[[nodiscard]] std::string sources_text(const std::map<cairn::LevelId, std::vector<cairn::Rank>>& sources);
 // One line on stderr.
 void complain(const std::string& line);
 

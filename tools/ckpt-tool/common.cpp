@@ -115,6 +115,13 @@ cairn::Error no_such_version(const OpenStores& opened, std::uint32_t version, co
   return error;
 }
 
+std::string sources_text(const std::map<cairn::LevelId, std::vector<cairn::Rank>>& sources) {
+  std::string text;
+  for (const auto& [level, ranks] : sources)
+    text += fmt::format("{}{} from {}", text.empty() ? "" : ", ", count_text(ranks.size(), "rank"), level_text(level));
+  return text;
+}
+
 void complain(const std::string& line) { fmt::print(stderr, "ckpt-tool: {}\n", line); }
 
 }  // namespace ckpt_tool

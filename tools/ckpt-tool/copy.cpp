@@ -2,11 +2,11 @@
 #include <chrono>
 #include <filesystem>
 #include <memory>
-#include <random>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "base/drawn_number.hpp"
 #include "commands.hpp"
 #include "format/json_text.hpp"
 #include "health_watch.hpp"
@@ -29,11 +29,6 @@ using cairn::Status;
 using cairn::Store;
 
 constexpr std::chrono::milliseconds kCopyPatience{1000};  // for the lock of another copy that is just ending
-
-cairn::RunId draw_chain() {
-  std::random_device device;
-  return cairn::RunId{(static_cast<std::uint64_t>(device()) << 32U) | device()};
-}
 
 // What reads it, and where it goes.
 struct Copy {
@@ -80,7 +75,7 @@ Result<CopyPlace> look_there(const CopyRequest& request, const Copy& copy) {
     if (auto status = check_no_job(request, copy, *there); !status) return fail(status.error());
   }
   return look_at_copy_place(there ? there->get() : nullptr, copy.opened.stores.sealer, copy.survey,
-                            copy.snapshot.identity, draw_chain());
+                            copy.snapshot.identity, cairn::RunId{cairn::drawn_number()});
 }
 
 Status carry_out(const CopyRequest& request, const Copy& copy, SnapshotReader& reader) {
@@ -99,16 +94,9 @@ Status carry_out(const CopyRequest& request, const Copy& copy, SnapshotReader& r
   return status;
 }
 
-std::string sources_text(const SnapshotReader& reader) {
-  std::string text;
-  for (const auto& [level, ranks] : reader.sources())
-    text += fmt::format("{}{} from {}", text.empty() ? "" : ", ", count_text(ranks.size(), "rank"), level_text(level));
-  return text;
-}
-
 void print(const CopyRequest& request, const Copy& copy, const SnapshotReader& reader, bool is_there) {
   fmt::print("{}: {}, {}\n", identity_text(copy.snapshot.identity), size_text(copy.snapshot.bytes),
-             sources_text(reader));
+             sources_text(reader.sources()));
   if (is_there)
     fmt::print("{} has it already\n", copy.where);
   else if (!request.yes)

@@ -35,14 +35,12 @@ cairn::Result<RegionsByName> regions_of(SnapshotReader& reader, std::optional<st
 
 void report(const ExportRequest& request, const SnapshotView& snapshot, const SnapshotReader& reader,
             const std::vector<Export>& exports) {
-  std::string sources;
-  for (auto [level, ranks] : reader.sources()) {
-    if (request.rank) std::erase_if(ranks, [&](Rank rank) { return rank.value != *request.rank; });
-    if (ranks.empty()) continue;
-    sources +=
-        fmt::format("{}{} from {}", sources.empty() ? "" : ", ", count_text(ranks.size(), "rank"), level_text(level));
+  auto sources = reader.sources();
+  if (request.rank) {
+    for (auto& [level, ranks] : sources) std::erase_if(ranks, [&](Rank rank) { return rank.value != *request.rank; });
+    std::erase_if(sources, [](const auto& source) { return source.second.empty(); });
   }
-  fmt::print("{}: {}, {}\n", request.to, identity_text(snapshot.identity), sources);
+  fmt::print("{}: {}, {}\n", request.to, identity_text(snapshot.identity), sources_text(sources));
   for (const Export& one : exports) {
     const std::string of = one.whole ? "" : fmt::format(" of rank {}", one.parts.front().rank.value);
     fmt::print("  {}{}: {}\n", one.name, of, one.info.type_text());

@@ -8,7 +8,6 @@
 #include <fstream>
 #include <iterator>
 #include <optional>
-#include <random>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -19,6 +18,7 @@
 #include <fmt/format.h>
 
 #include "base/clock.hpp"
+#include "base/drawn_number.hpp"
 #include "base/plain_text.hpp"
 #include "base/text_file.hpp"
 #include "commands.hpp"
@@ -238,8 +238,7 @@ Result<ExitCode> report(const HealthRequest& request, const OpenStores& opened) 
   if (file.text.empty())
     return cairn::fail(cairn::Code::invalid_argument, "--report: the text is empty",
                        "say in a few words what seems to be wrong");
-  std::random_device device;
-  const auto name = cairn::names::suspicion((static_cast<std::uint64_t>(device()) << 32U) | device());
+  const auto name = cairn::names::suspicion(cairn::drawn_number());
   const std::string path = opened.stores.path_of(cairn::StoreId::global(), name);
   const auto written = write_whole(path, to_json(file, opened.stores.sealer_at(cairn::StoreId::global())));
   if (!written) return cairn::fail(written.error());

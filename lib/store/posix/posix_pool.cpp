@@ -8,11 +8,12 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
-#include <random>
 #include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
+
+#include "base/drawn_number.hpp"
 
 namespace cairn::posix {
 
@@ -24,11 +25,6 @@ constexpr std::string_view kFree = ".free";
 constexpr std::string_view kWriting = ".writing";
 constexpr std::string_view kRemoved = ".removed";
 constexpr std::string_view kNobody = "nobody";
-
-std::uint64_t random_start() {
-  std::random_device device;
-  return (static_cast<std::uint64_t>(device()) << 32U) | device();
-}
 
 // Eight digits that distinguish this host's writers from those of other hosts that share a global store (FNV-1a).
 std::string host_digits() {
@@ -68,7 +64,7 @@ FilePool::FilePool(Fd directory, std::string path, bool mapped, std::size_t warm
       mapped_(mapped),
       warm_(warm_files),
       host_(host_digits()),
-      sequence_(random_start()) {}
+      sequence_(drawn_number()) {}
 
 // Includes the process number, because a forked child continues its parent's count.
 std::string FilePool::next_sequence() { return fmt::format("{:x}{:016x}", ::getpid(), sequence_.fetch_add(1)); }

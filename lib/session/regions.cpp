@@ -285,19 +285,18 @@ Status Regions::prepare_files() {
   return {};
 }
 
-bool Regions::wait_for_completion(const std::string& only) const {
-  return std::ranges::any_of(regions_, [&](const Region& region) {
-    return (region.object || region.file) && (only.empty() || region.info.name == only);
-  });
+bool Regions::have_to_complete(const std::string& only) const {
+  return std::ranges::any_of(
+      regions_, [&](const Region& region) { return (region.object || region.file) && region.is_asked(only); });
 }
 
 Status Regions::complete(const std::string& only) {
   for (const Region& region : regions_) {
-    if (!region.file || (!only.empty() && region.info.name != only)) continue;
+    if (!region.file || !region.is_asked(only)) continue;
     if (auto done = region.file->put_back(); !done) return fail(done.error().in(file_text(region.info.name)));
   }
   for (const Region& region : regions_) {
-    if (!region.object || (!only.empty() && region.info.name != only)) continue;
+    if (!region.object || !region.is_asked(only)) continue;
     if (auto loaded = region.object->load(); !loaded) return fail(loaded.error().in(object_text(region.info.name)));
   }
   return {};
@@ -305,10 +304,9 @@ Status Regions::complete(const std::string& only) {
 
 // The error lists differences only.
 Status Regions::check_against(const Shard& shard, const std::string& only) {
-  const auto asked = [&](const std::string& name) { return only.empty() || name == only; };
   RegionDifferences found;
   for (Region& region : regions_) {
-    if (!asked(region.info.name)) continue;
+    if (!region.is_asked(only)) continue;
     region.look();
     const auto position = shard.find(region.info.name);
     if (!position) {
@@ -324,7 +322,7 @@ Status Regions::check_against(const Shard& shard, const std::string& only) {
       found.note_moved(region.info, stored);
   }
   for (const PlacedRegion& region : shard.regions()) {
-    if (asked(region.info.name) && !by_name_.contains(region.info.name))
+    if ((only.empty() || region.info.name == only) && !by_name_.contains(region.info.name))
       found.unprotected.push_back(text_of(region.info));
   }
   if (!only.empty() && !by_name_.contains(only) && found.unprotected.empty())
@@ -368,8 +366,7 @@ Status Regions::restore(const ShardFile& file, const std::string& only) {
   if (auto status = check_against(*shard, only); !status) return status;
   std::vector<Shard::Target> targets;
   for (const Region& region : regions_) {
-    if (!only.empty() && region.info.name != only) continue;
-    if (region.file) continue;
+    if (region.file || !region.is_asked(only)) continue;
     const std::size_t position = *shard->find(region.info.name);
     const RegionInfo& stored = shard->regions()[position].info;
     if (region.resize) region.resize(stored.shape.front() * region.row_elements());
@@ -379,7 +376,7 @@ Status Regions::restore(const ShardFile& file, const std::string& only) {
   }
   if (auto read = shard->read(targets); !read) return read;
   for (const Region& region : regions_) {
-    if (!region.file || (!only.empty() && region.info.name != only)) continue;
+    if (!region.file || !region.is_asked(only)) continue;
     auto prepared = region.file->prepare(*shard, shard->regions()[*shard->find(region.info.name)]);
     if (!prepared) return fail(prepared.error().in(file_text(region.info.name)));
   }

@@ -65,7 +65,7 @@ class Regions {
   [[nodiscard]] Status prepare_files();
   // Whether there are objects and files, or whether the region named is one. complete() puts files back, and then loads
   // objects. An error names the region.
-  [[nodiscard]] bool wait_for_completion(const std::string& only) const;
+  [[nodiscard]] bool have_to_complete(const std::string& only) const;
   [[nodiscard]] Status complete(const std::string& only);
 
   // What the ranks exchange, if they restore a snapshot of other ranks or parts of arrays. Refers to this object and to
@@ -100,6 +100,8 @@ class Regions {
     detail::AnyKind kind;                // what it is to the whole job, if its place does not tell
     std::uint64_t planned_elements = 0;  // of a container: those that the plan has
 
+    // By a restore of all regions (empty), or of the one named.
+    [[nodiscard]] bool is_asked(const std::string& only) const { return only.empty() || info.name == only; }
     [[nodiscard]] std::uint64_t row_elements() const;  // in one step of a container's first dimension
     void look();                                       // takes a container's extent into `info`
     [[nodiscard]] bool has_changed() const;            // since the plan was made

@@ -254,7 +254,7 @@ RestoreResult SessionImpl::answer_to(const Offer& offer, const std::string& only
     if (!calls) return refused(calls.error());
     taken.calls = *calls;
   }
-  result.completes = !offer.fresh && application_.regions.wait_for_completion(only);
+  result.completes = !offer.fresh && application_.regions.have_to_complete(only);
   const auto resized = application_.regions.resized_since(sizes);
   if (resized.empty()) return result;
   const ResizedRegion& first = resized.front();

@@ -72,13 +72,8 @@ trap 'exit 130' INT TERM
 
 prepare() {
   if [[ -z $bin ]]; then
-    mkdir -p "$top/build"
     bin=$top/build/bin
-    if ! build_into "$top/build" bench-{limits,snapshot,restart,regions,open,idle,slowdown,scaling} \
-      >"$top/build/bench-build.log" 2>&1; then
-      tail -n 40 "$top/build/bench-build.log" >&2
-      die "the build failed; all of it is in build/bench-build.log"
-    fi
+    build_for_bench bench-{limits,snapshot,restart,regions,open,idle,slowdown,scaling}
   fi
   mkdir -p "$top/build"
   here=$(mktemp -d "$top/build/bench-XXXXXX")

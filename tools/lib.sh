@@ -79,6 +79,15 @@ at_fixed_addresses() {
   if setarch -R true 2>/dev/null; then setarch -R "$@"; else "$@"; fi
 }
 
+# build_for_bench TARGET...: what a benchmark needs, in build.
+build_for_bench() {
+  local log=$top/build/bench-build.log
+  mkdir -p "$top/build"
+  build_into "$top/build" "$@" >"$log" 2>&1 && return
+  tail -n 40 "$log" >&2
+  die "the build failed; all of it is in ${log#"$top"/}"
+}
+
 # build_into DIRECTORY [-DOPTION...] [TARGET...]: an optimised build of everything, or of some targets. The demo's build
 # lies in the same directory, and may have no tests.
 build_into() {

@@ -20,10 +20,8 @@ while [[ $# -gt 0 ]]; do
 done
 
 if [[ -z $bin ]]; then
-  mkdir -p "$top/build"
   bin=$top/build/bin
-  build_into "$top/build" bench-kernels >"$top/build/bench-build.log" 2>&1 ||
-    die "the build failed; all of it is in build/bench-build.log"
+  build_for_bench bench-kernels
 fi
 allow_mpi_here
 exec python3 "$top/tools/bench/localize.py" "$bin" "${how[@]}"

@@ -21,10 +21,8 @@ while [[ $# -gt 0 ]]; do
 done
 
 if [[ -z $bin ]]; then
-  mkdir -p "$top/build"
   bin=$top/build/bin
-  build_into "$top/build" heat ckpt-run >"$top/build/bench-build.log" 2>&1 ||
-    die "the build failed; all of it is in build/bench-build.log"
+  build_for_bench heat ckpt-run
 fi
 allow_mpi_here
 mpirun --version | head -n 1

@@ -21,10 +21,8 @@ done
 
 if [[ $(mpirun --version 2>/dev/null) == *"Open MPI) 5."* ]]; then
   if [[ -z $bin ]]; then
-    mkdir -p "$top/build"
     bin=$top/build/bin
-    build_into "$top/build" bench-replay ckpt-tool >"$top/build/bench-build.log" 2>&1 ||
-      die "the build failed; all of it is in build/bench-build.log"
+    build_for_bench bench-replay ckpt-tool
   fi
   allow_mpi_here
   exec python3 "$top/tools/bench/replay.py" "$bin" "${how[@]}"

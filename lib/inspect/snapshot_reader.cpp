@@ -52,7 +52,7 @@ Result<SnapshotReader> SnapshotReader::open(const JobStores& stores, const Surve
   if (!reader.missing_.empty() && !partial) {
     return fail(Code::unrecoverable,
                 fmt::format("version {}: {}", snapshot.identity.version.value, reader.why_missing_),
-                "name the stores of these nodes with --local; --partial leaves these ranks out");
+                "name the stores of these nodes with --local");
   }
   return reader;
 }

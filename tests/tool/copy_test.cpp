@@ -18,6 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
+using testing::HasSubstr;
+using testing::Not;
 
 class CopyCommand : public testing::Test {
  protected:
@@ -62,7 +64,9 @@ TEST_F(CopyCommand, keeps_snapshots_of_which_a_node_is_lost) {
   const Outcome verified = verify_archive();
   EXPECT_EQ(verified.code, 0) << verified.out << verified.err;
   EXPECT_THAT(verified.out, Names({"2 snapshots", "version 41"}));
-  expect_refused(copy("42"), {"42", "--local"});
+  const Outcome refused = copy("42");
+  expect_refused(refused, {"42", "--local"});
+  EXPECT_THAT(refused.err, Not(HasSubstr("--partial"))) << "copy has no such option";
   EXPECT_EQ(verify_archive().out, verified.out);
 }
 

@@ -66,7 +66,11 @@ cairn::Result<ExitCode> export_regions(const ExportRequest& request) {
                        fmt::format("it has the ranks 0 to {}", ranks - 1));
   ProgressBar bar;
   auto reader = SnapshotReader::open(opened->stores, *survey, *snapshot, request.partial || request.rank, bar.follow());
-  if (!reader) return cairn::fail(reader.error());
+  if (!reader) {
+    cairn::Error error = reader.error();
+    if (error.code == Code::unrecoverable) error.hint += "; --partial leaves these ranks out";
+    return cairn::fail(std::move(error));
+  }
   const auto regions = regions_of(*reader, request.rank);
   bar.clear();
   if (!regions) return cairn::fail(regions.error());

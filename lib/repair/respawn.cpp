@@ -1,18 +1,16 @@
 #include "repair/respawn.hpp"
 
-#include <algorithm>
 #include <csignal>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "mpi/mpi_request.hpp"
 #include "mpi/ulfm.hpp"
+#include "repair/command_line.hpp"
 #include "tap/hear.hpp"
 
 namespace cairn::respawn {
@@ -23,29 +21,6 @@ constexpr int kTag = 1;
 // Values of the agreement on a start.
 constexpr int kWell = 1;
 constexpr int kNotRefused = 2;
-
-// How this program was started.
-struct CommandLine {
-  std::string program;
-  std::vector<std::string> arguments;
-  std::string directory;
-};
-
-CommandLine this_command_line() {
-  CommandLine line;
-  std::error_code ignored;
-  line.program = std::filesystem::read_symlink("/proc/self/exe", ignored).string();
-  line.directory = std::filesystem::current_path(ignored).string();
-  std::ifstream file("/proc/self/cmdline", std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  for (std::size_t from = 0; from < text.size();) {
-    const auto end = std::min(text.find('\0', from), text.size());
-    line.arguments.push_back(text.substr(from, end - from));
-    from = end + 1;
-  }
-  if (!line.arguments.empty()) line.arguments.erase(line.arguments.begin());
-  return line;
-}
 
 // The same with the libraries that were preloaded into this process, such as libcairn-tap. ckpt-run names them to the
 // ranks alone, so the daemon that starts the new processes does not have this variable.

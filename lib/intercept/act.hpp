@@ -10,6 +10,7 @@
 #include "tap/carrier.hpp"
 #include "tap/family.hpp"
 #include "tap/hear.hpp"
+#include "tap/interest.hpp"
 #include "tap/repair_guard.hpp"
 
 namespace cairn::tap {

@@ -38,6 +38,7 @@ IncomingMessage incoming(void* buffer, Count count, MPI_Datatype type, int peer,
 // A call that is over when its message is; `carry` makes it with a carrier, or also with a guard.
 template <class Carry, class... Arguments>
 int meets(CallKind kind, Carry carry, int (*next)(Arguments...), const Site& site, Arguments... arguments) {
+  if (!is_anybody_interested()) return next(arguments...);
   const Call call;
   if (call.is_outermost()) check_message(site.name, site.comm, site.peer);
   const Heard heard(call, kind, site);
@@ -76,6 +77,7 @@ int receives(int (*next)(Arguments...), const Site& site, Arguments... arguments
 }
 inline int probes(int (*next)(int, int, MPI_Comm, MPI_Status*), const Site& site, int peer, int tag, MPI_Comm comm,
                   MPI_Status* status) {
+  if (!is_anybody_interested()) return next(peer, tag, comm, status);
   const Call call;
   if (call.is_outermost()) check_message(site.name, site.comm, site.peer);
   const Heard heard(call, CallKind::probe, site);
@@ -88,6 +90,7 @@ inline int probes(int (*next)(int, int, MPI_Comm, MPI_Status*), const Site& site
 // A call that leaves a request behind, which is its last argument.
 template <class Carry, class... Arguments>
 int posts(CallKind kind, Carry carry, int (*next)(Arguments...), const Site& site, Arguments... arguments) {
+  if (!is_anybody_interested()) return next(arguments...);
   const Call call;
   if (call.is_outermost()) check_message(site.name, site.comm, site.peer);
   Heard heard(call, CallKind::other, site);
@@ -182,6 +185,7 @@ int prepares_parts(int (*next)(Arguments...), const Site& site, Arguments... arg
 // A call that sends one message and receives another. `carry` makes it with a carrier or a guard.
 template <class Carry, class... Arguments>
 int exchanges_messages(Carry carry, int (*next)(Arguments...), const Site& site, Arguments... arguments) {
+  if (!is_anybody_interested()) return next(arguments...);
   const Call call;
   if (call.is_outermost()) {
     check_message(site.name, site.comm, site.peer);
@@ -278,6 +282,7 @@ int begins_to_receive_matched(int (*next)(void*, Count, MPI_Datatype, MPI_Messag
 
 inline int asks(int (*next)(int, int, MPI_Comm, int*, MPI_Status*), const Site& site, int peer, int tag, MPI_Comm comm,
                 int* flag, MPI_Status* status) {
+  if (!is_anybody_interested()) return next(peer, tag, comm, flag, status);
   const Call call;
   if (call.is_outermost()) check_message(site.name, site.comm, site.peer);
   Heard heard(call, CallKind::test, site);  // it does not wait as a probe does
@@ -293,6 +298,7 @@ inline int asks(int (*next)(int, int, MPI_Comm, int*, MPI_Status*), const Site& 
 
 inline int asks_to_match(int (*next)(int, int, MPI_Comm, int*, MPI_Message*, MPI_Status*), const Site& site, int peer,
                          int tag, MPI_Comm comm, int* flag, MPI_Message* message, MPI_Status* status) {
+  if (!is_anybody_interested()) return next(peer, tag, comm, flag, message, status);
   const Call call;
   if (call.is_outermost()) check_message(site.name, site.comm, site.peer);
   Heard heard(call, CallKind::test, site);

@@ -48,6 +48,7 @@ inline std::span<MPI_Request> all_of(int length, MPI_Request* requests) {
 template <class Run, class IsComplete>
 int completes(CallKind kind, const Site& site, std::span<MPI_Request> requests, Which which, const Completed& completed,
               Run run, IsComplete is_complete) {
+  if (!is_anybody_interested()) return run();
   const Call call;
   Heard heard(call, kind, site, requests.size() == 1 ? requests.front() : MPI_REQUEST_NULL);
   const auto act = is_test(kind) ? Requests::Act::asks : Requests::Act::waits;
@@ -130,11 +131,13 @@ int starts_requests(const Call& call, const Heard& heard, std::span<MPI_Request>
   return code;
 }
 inline int starts(int (*next)(MPI_Request*), const Site& site, MPI_Request* request) {
+  if (!is_anybody_interested()) return next(request);
   const Call call;
   const Heard heard(call, CallKind::other, site, *request);
   return starts_requests(call, heard, {request, 1}, [=] { return next(request); });
 }
 inline int starts_all(int (*next)(int, MPI_Request*), const Site& site, int length, MPI_Request* requests) {
+  if (!is_anybody_interested()) return next(length, requests);
   const Call call;
   const Heard heard(call, CallKind::other, site);
   return starts_requests(call, heard, all_of(length, requests), [=] { return next(length, requests); });

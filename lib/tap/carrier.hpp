@@ -13,6 +13,7 @@
 #include <span>
 
 #include "tap/collectives.hpp"
+#include "tap/interest.hpp"
 
 namespace cairn::tap {
 
@@ -147,6 +148,9 @@ class Carrying {
   ~Carrying() { carrier() = nullptr; }
   Carrying(const Carrying&) = delete;
   Carrying& operator=(const Carrying&) = delete;
+
+ private:
+  Interest interest_;
 };
 
 }  // namespace cairn::tap

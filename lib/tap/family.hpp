@@ -17,6 +17,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "tap/interest.hpp"
 #include "tap/member.hpp"
 #include "tap/observer.hpp"
 
@@ -38,6 +39,7 @@ class Family {
   [[nodiscard]] std::uint64_t count_like(std::uint64_t id);
 
  private:
+  Interest interest_;
   MPI_Comm root_;
   std::function<void(MPI_Comm)> on_made_;
   std::mutex mutex_;

@@ -36,13 +36,14 @@ std::vector<MPI_Request>& requests_before() {
 
 }  // namespace
 
+// Initial-exec: every call of the application looks here, and these are few of the bytes that a library may so have.
 int& Call::depth() {
-  thread_local constinit int calls = 0;
+  [[gnu::tls_model("initial-exec")]] thread_local constinit int calls = 0;
   return calls;
 }
 
 int& Callback::depth() {
-  thread_local constinit int calls = 0;
+  [[gnu::tls_model("initial-exec")]] thread_local constinit int calls = 0;
   return calls;
 }
 Callback::Callback() : before_(std::exchange(depth(), Call::nested())) {}

@@ -3,6 +3,7 @@
 #include <mpi.h>
 
 #include "tap/hear.hpp"
+#include "tap/interest.hpp"
 
 namespace cairn::tap {
 namespace {
@@ -20,6 +21,7 @@ int cancel_nothing(void* /*deepest*/, int /*complete*/) { return MPI_SUCCESS; }
 // Whether the tap intercepts this wait function.
 bool is_seen(int (*wait)(MPI_Request*, MPI_Status*)) {
   const Unheard own;
+  const Interest interest;
   int deepest = 0;
   MPI_Request request = MPI_REQUEST_NULL;
   if (MPI_Grequest_start(note_how_deep, free_nothing, cancel_nothing, &deepest, &request) != MPI_SUCCESS) return false;

@@ -13,6 +13,7 @@
 #include <span>
 
 #include "tap/carrier.hpp"
+#include "tap/interest.hpp"
 
 namespace cairn::tap {
 
@@ -66,6 +67,9 @@ class Guarding {
   ~Guarding() { repair_guard() = nullptr; }
   Guarding(const Guarding&) = delete;
   Guarding& operator=(const Guarding&) = delete;
+
+ private:
+  Interest interest_;
 };
 
 }  // namespace cairn::tap

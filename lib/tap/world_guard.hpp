@@ -11,6 +11,8 @@
 #include <optional>
 #include <vector>
 
+#include "tap/interest.hpp"
+
 namespace cairn::tap {
 
 // A call that would block forever.
@@ -37,6 +39,7 @@ class WorldGuard {
   [[nodiscard]] std::vector<bool> heads_in(MPI_Comm comm) const;
 
  private:
+  Interest interest_;
   bool is_before_session_ = false;
   std::vector<bool> heads_;
   std::function<void(const BlockedCall&)> report_;

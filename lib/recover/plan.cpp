@@ -10,6 +10,7 @@
 
 #include "base/list_text.hpp"
 #include "recover/plan_sources.hpp"
+#include "recover/shard_homes.hpp"
 #include "recover/unreadable.hpp"
 
 namespace cairn {
@@ -32,36 +33,12 @@ const Delivery* arrived(const PlanRequest& request, const Plan& plan, Rank rank)
   return it == request.arrived.end() ? nullptr : &it->second;
 }
 
-// Chooses the nodes to which the shards of another number of ranks go. Only nodes with ranks today are chosen.
-class Homes {
- public:
-  explicit Homes(const Layout& today) : ranks_(today.nodes), shards_(today.nodes) {
-    for (const NodeId node : today.node_of_rank) ++ranks_[node.value];
-  }
-
-  [[nodiscard]] bool has_ranks(Peer head) const { return head.value < ranks_.size() && ranks_[head.value] > 0; }
-  void take(Peer head) { ++shards_[head.value]; }
-  // With the fewest shards for each of its ranks. Requires: some node has ranks.
-  [[nodiscard]] Peer emptiest() const {
-    std::optional<std::size_t> best;
-    for (std::size_t node = 0; node < ranks_.size(); ++node) {
-      if (ranks_[node] == 0) continue;
-      if (!best || shards_[node] * ranks_[*best] < shards_[*best] * ranks_[node]) best = node;
-    }
-    return Peer{static_cast<std::uint32_t>(*best)};
-  }
-
- private:
-  std::vector<std::uint64_t> ranks_;   // by node
-  std::vector<std::uint64_t> shards_;  // the same
-};
-
 // Fills in a delivery for each of the `ranks` of a snapshot that has a source, and returns the others. First come those
 // that lie on a node with ranks.
 std::vector<std::uint32_t> find_homes(const PlanRequest& request, SnapshotSources& sources, LevelSet levels,
                                       std::size_t ranks, Plan& plan) {
   constexpr Peer kNowhere{~std::uint32_t{0}};
-  Homes homes(request.today);
+  ShardHomes homes(request.today, ranks);
   std::vector<std::optional<Delivery>> found(ranks);
   std::vector<std::uint32_t> missing;
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
@@ -79,7 +56,7 @@ std::vector<std::uint32_t> find_homes(const PlanRequest& request, SnapshotSource
   if (!missing.empty()) return missing;
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
     if (!found[rank]) {
-      found[rank] = sources.find(Rank{rank}, homes.emptiest(), levels);
+      found[rank] = sources.find(Rank{rank}, homes.near(Rank{rank}), levels);
       homes.take(found[rank]->to);
     }
     plan.deliveries.push_back(*std::move(found[rank]));

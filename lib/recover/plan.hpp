@@ -7,7 +7,8 @@
 // ranks: a rank may have moved since.
 //
 // A snapshot may have another number of ranks than the job, if the request allows it. Then the shard of each of its
-// ranks goes to a node where the job has ranks today. That is a node that has it, or else the one with the fewest.
+// ranks goes to a node where the job has ranks today. That is a node that has it, or else one whose ranks need it
+// (recover/shard_homes).
 #pragma once
 
 #include <cstdint>

@@ -3,7 +3,9 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <numeric>
 #include <set>
 #include <span>
 #include <string>
@@ -15,6 +17,7 @@
 #include <gtest/gtest.h>
 
 #include "store/names.hpp"
+#include "support/counting_store.hpp"
 #include "support/facts.hpp"
 #include "support/grid.hpp"
 #include "support/hooked_store.hpp"
@@ -216,6 +219,73 @@ TEST(Elastic, sends_little_more_between_nodes_than_what_changes_its_node) {
     const RestoreReport report = restore_numbers(job);
     EXPECT_TRUE(report.restored);
     EXPECT_LE(report.bytes_moved, changed * 13 / 10 + kSmall);
+  }
+}
+
+// Bytes that no choice of nodes for whole shards can save: what other nodes than the one that gets most of a shard get.
+std::uint64_t bytes_across_nodes(std::size_t old_ranks, const std::vector<std::uint32_t>& host_of_number) {
+  std::uint64_t across = 0;
+  const std::size_t of_shard = kNumbers / old_ranks;
+  for (std::size_t begin = 0; begin < kNumbers; begin += of_shard) {
+    std::map<std::uint32_t, std::uint64_t> by_host;
+    for (std::size_t i = begin; i < begin + of_shard; ++i) ++by_host[host_of_number[i]];
+    std::uint64_t most = 0;
+    for (const auto& [host, numbers] : by_host) most = std::max(most, numbers);
+    across += of_shard - most;
+  }
+  return across * sizeof(double);
+}
+
+TEST(Elastic, brings_shards_of_the_global_store_to_the_nodes_that_need_most_of_them) {
+  const std::vector<Move> moves = {
+      {{3, 3}, {2, 2}, {2, 3}},                          // 4 -> 2
+      {{3, 3}, {3, 2}, {2, 3}},                          // 4 -> 3
+      {{3, 3}, {3, 3, 3, 3}, {2, 3, 4, 5}},              // 4 -> 8
+      {{3, 3, 3, 3}, {3, 3}, {4, 5}},                    // 8 -> 4
+      {{2, 2, 2, 2}, {3, 2}, {4, 5}},                    // 4 -> 3
+      {{4, 4}, {2, 4, 5}, {2, 3, 4}},                    // 6 -> 8
+      {{7, 7}, {2, 3, 2, 3, 2, 2}, {2, 3, 4, 5, 6, 7}},  // 12 -> 8
+  };
+  constexpr std::uint64_t kSmall = 4096;  // tables and orders
+  for (const Move& move : moves) {
+    SCOPED_TRACE(fmt::format("from {} nodes to hosts {}", move.before.size(), fmt::join(move.hosts, ", ")));
+    Job job(move.before, settings("4"));
+    restore_numbers(job);
+    const std::size_t old_ranks = std::accumulate(move.before.begin(), move.before.end(), 0U) - move.before.size();
+    const std::uint64_t across = bytes_across_nodes(old_ranks, host_of_each_number(move.after, move.hosts));
+    job.reshape(move.after, move.hosts);
+    const RestoreReport report = restore_numbers(job);
+    EXPECT_TRUE(report.restored);
+    EXPECT_LE(report.bytes_moved, across + kSmall);
+  }
+}
+
+// With the same number of ranks and with others.
+TEST(Elastic, reads_each_shard_of_the_global_store_once) {
+  constexpr std::uint64_t kMany = 12 * 64 * 1024;
+  const auto live = [](JobSession& session, bool is_restored) {
+    std::vector<double> numbers(kMany / session.size());
+    session.protect("numbers", numbers, sequence);
+    EXPECT_EQ(session.restore().restored, is_restored);
+    if (is_restored) return;
+    session.snapshot();
+    session.wait(LevelId::global);
+  };
+  for (const auto& [before, after] : kChanges) {
+    Job job(before, settings("4"));
+    job.run_well_and_die([&](JobSession& session) { live(session, false); });
+    for (std::uint32_t node = 0; node < before.size(); ++node) job.lose(node);
+    for (const Ranks& now : {before, after}) {
+      job.reshape(now);
+      const auto global = std::make_shared<CountingStore>(std::shared_ptr<Store>(&job.global_store(), [](Store*) {}));
+      job.wrap_global = [&](const std::shared_ptr<Store>&) { return global; };
+      job.run_well_and_die([&](JobSession& session) { live(session, true); });
+      job.wrap_global = {};
+      for (std::uint32_t node = 0; node < now.size(); ++node) job.lose(node);
+      const double times = static_cast<double>(global->readings().bytes) / (kMany * sizeof(double));
+      EXPECT_GE(times, 1);
+      EXPECT_LE(times, 1.05);
+    }
   }
 }
 

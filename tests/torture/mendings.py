@@ -452,10 +452,15 @@ MENDINGS = [
              "  if (const auto& old = catalog_.of_other_ranks; old && words[kLeft] != 0) {"),
     ]),
     Mending("shards stay on heads without ranks, where nobody reads them", [
-        Edit("lib/recover/plan.cpp",
-             "return head.value < ranks_.size() && ranks_[head.value] > 0; }",
-             "return head.value < ranks_.size(); }"),
-    ], seen_by="PlanOfOtherRanks.takes_shards_from_heads_without_ranks_to_the_emptiest_nodes"),
+        Edit("lib/recover/shard_homes.cpp",
+             "return head.value < shards_.size() && !today_.ranks_on(NodeId{head.value}).empty();",
+             "return head.value < shards_.size();"),
+    ], seen_by="PlanOfOtherRanks.takes_shards_from_heads_without_ranks_to_nodes_with_ranks"),
+    Mending("shards that lie on no node go to a node that needs none of them", [
+        Edit("lib/recover/shard_homes.cpp",
+             "(2 * std::uint64_t{old.value} + 1) * ranks",
+             "(2 * (old_ranks_ - old.value) - 1) * ranks"),
+    ], seen_by="ShardHomes.need_more_of_a_shard_than_any_other_node"),
     Mending("on another number of ranks, the first rank without a larger share of a sequence gets one element too many", [
         Edit("lib/reshape/tiles.cpp",
              "least + (part < larger ? 1 : 0)",

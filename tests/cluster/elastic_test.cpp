@@ -16,12 +16,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "elastic_job.hpp"
 #include "store/names.hpp"
 #include "support/counting_store.hpp"
 #include "support/facts.hpp"
-#include "support/grid.hpp"
 #include "support/hooked_store.hpp"
-#include "support/job.hpp"
 #include "support/steps.hpp"
 
 namespace cairn::test {
@@ -34,24 +33,6 @@ using testing::Not;
 using testing::Pair;
 
 using Ranks = std::vector<std::uint32_t>;  // world ranks of each node, head included
-
-// Levels by a digit each: which are due at every snapshot.
-std::string settings(const std::string& levels, const std::string& more = {}) {
-  const auto due = [&](char level) { return levels.find(level) == std::string::npos ? "off" : "every 1"; };
-  return fmt::format(
-      "[levels]\nl1 = every 1\nl2 = {}\nl3 = {}\nl4 = {}\n[erasure]\nparity = 1\n[restart]\nelastic = on\nat_end = "
-      "continue\n{}",
-      due('2'), due('3'), due('4'), more);
-}
-
-void take_grid_steps(Job& job, std::uint32_t count) {
-  job.run_well_and_die([&](JobSession& session) {
-    Grid grid(session);
-    grid.restore();
-    for (std::uint32_t i = 0; i < count; ++i) grid.advance();
-    grid.wait_for_all();
-  });
-}
 
 void expect_grid(Job& job, std::uint32_t step) {
   job.run_well_and_die([&](JobSession& session) { EXPECT_EQ(Grid(session).restore(), step); });
@@ -83,7 +64,7 @@ TEST(Elastic, restores_from_the_own_stores_of_nodes) {
   for (const auto& [before, after] : kChanges) {
     if (after.size() < before.size()) continue;
     SCOPED_TRACE(fmt::format("{} nodes, {} ranks on the first", after.size(), after.front() - 1));
-    Job job(before, settings(""));
+    Job job(before, elastic_settings(""));
     take_grid_steps(job, 2);
     job.reshape(after);
     expect_grid(job, 2);
@@ -99,7 +80,7 @@ TEST(Elastic, restores_what_lost_nodes_had_from_their_partners_and_by_decoding) 
     for (std::uint32_t lost = 0; lost < 4; ++lost) {
       for (const Ranks& after : {Ranks{3, 3, 3}, Ranks{2, 2, 2, 2}, Ranks{3, 2, 3, 4}}) {
         SCOPED_TRACE(fmt::format("L{}, node {} lost, {} nodes", level, lost, after.size()));
-        Job job({3, 3, 3, 3}, settings(level));
+        Job job({3, 3, 3, 3}, elastic_settings(level));
         take_grid_steps(job, 2);
         job.lose(lost);
         std::vector<std::uint32_t> hosts;
@@ -116,7 +97,7 @@ TEST(Elastic, restores_what_lost_nodes_had_from_their_partners_and_by_decoding) 
 
 TEST(Elastic, restores_what_only_the_global_store_has) {
   for (const auto& [before, after] : kChanges) {
-    Job job(before, settings("4"));
+    Job job(before, elastic_settings("4"));
     take_grid_steps(job, 2);
     for (std::uint32_t node = 0; node < before.size(); ++node) job.lose(node);
     job.reshape(after);
@@ -127,7 +108,7 @@ TEST(Elastic, restores_what_only_the_global_store_has) {
 }
 
 TEST(Elastic, says_whose_snapshot_was_restored) {
-  Job job({3, 3}, settings("2"));
+  Job job({3, 3}, elastic_settings("2"));
   take_grid_steps(job, 2);
   job.reshape({4, 3}, {0, 1});
   job.run_well_and_die([](JobSession& session) {
@@ -168,7 +149,7 @@ RestoreReport restore_numbers(Job& job) {
 }
 
 TEST(Elastic, reports_the_bytes_that_went_from_node_to_node) {
-  Job job({3, 3, 3}, settings("2"));
+  Job job({3, 3, 3}, elastic_settings("2"));
   EXPECT_EQ(restore_numbers(job).bytes_moved, 0U);
   EXPECT_EQ(restore_numbers(job).bytes_moved, 0U) << "each node has its shards";
   job.lose(1);
@@ -209,7 +190,7 @@ TEST(Elastic, sends_little_more_between_nodes_than_what_changes_its_node) {
   for (const Move& move : moves) {
     SCOPED_TRACE(
         fmt::format("{} nodes to {} on hosts {}", move.before.size(), move.after.size(), fmt::join(move.hosts, ", ")));
-    Job job(move.before, settings("24"));
+    Job job(move.before, elastic_settings("24"));
     restore_numbers(job);
     const auto before = host_of_each_number(move.before, {});
     const auto after = host_of_each_number(move.after, move.hosts);
@@ -249,7 +230,7 @@ TEST(Elastic, brings_shards_of_the_global_store_to_the_nodes_that_need_most_of_t
   constexpr std::uint64_t kSmall = 4096;  // tables and orders
   for (const Move& move : moves) {
     SCOPED_TRACE(fmt::format("from {} nodes to hosts {}", move.before.size(), fmt::join(move.hosts, ", ")));
-    Job job(move.before, settings("4"));
+    Job job(move.before, elastic_settings("4"));
     restore_numbers(job);
     const std::size_t old_ranks = std::accumulate(move.before.begin(), move.before.end(), 0U) - move.before.size();
     const std::uint64_t across = bytes_across_nodes(old_ranks, host_of_each_number(move.after, move.hosts));
@@ -272,7 +253,7 @@ TEST(Elastic, reads_each_shard_of_the_global_store_once) {
     session.wait(LevelId::global);
   };
   for (const auto& [before, after] : kChanges) {
-    Job job(before, settings("4"));
+    Job job(before, elastic_settings("4"));
     job.run_well_and_die([&](JobSession& session) { live(session, false); });
     for (std::uint32_t node = 0; node < before.size(); ++node) job.lose(node);
     for (const Ranks& now : {before, after}) {
@@ -291,7 +272,7 @@ TEST(Elastic, reads_each_shard_of_the_global_store_once) {
 
 // The same number of ranks, and other parts of the array.
 TEST(Elastic, moves_elements_between_as_many_ranks_as_before) {
-  Job job({3, 3}, settings(""));
+  Job job({3, 3}, elastic_settings(""));
   const auto protect = [](JobSession& session, std::vector<double>& block, bool tall) {
     const std::uint64_t rank = session.rank();
     const GlobalPlace rows{{4, 4}, {rank, 0}};
@@ -324,22 +305,22 @@ TEST(Elastic, moves_elements_between_as_many_ranks_as_before) {
 }
 
 TEST(Elastic, is_refused_unless_it_is_on) {
-  Job job({3, 3}, settings(""));
+  Job job({3, 3}, elastic_settings(""));
   take_grid_steps(job, 2);
-  std::string off = settings("");
+  std::string off = elastic_settings("");
   off.replace(off.find("elastic = on"), 12, "elastic = off");
   job.configure(off);
   job.reshape({2, 2});
   job.run_and_die([](JobSession& session) {
     EXPECT_THAT(thrown_by([&] { Grid(session).restore(); }), Fails(ErrorKind::mismatch, {"4 ranks", "2", "elastic"}));
   });
-  job.configure(settings(""));
+  job.configure(elastic_settings(""));
   expect_grid(job, 2);
 }
 
 // What a program does not say, or says wrong, is an error on all ranks, and the snapshot stays.
 TEST(Elastic, names_what_does_not_fit_and_keeps_the_snapshot) {
-  Job job({3, 3}, settings("2"));
+  Job job({3, 3}, elastic_settings("2"));
   job.run_well_and_die([](JobSession& session) {
     std::vector<int> x(3, static_cast<int>(session.rank()));
     int step = 1;
@@ -401,7 +382,7 @@ std::set<std::string> files_on(const MemoryStore& store) {
 TEST(Elastic, works_with_every_kind_of_head) {
   for (const char* mode : {"thread", "inline"}) {
     SCOPED_TRACE(mode);
-    Job job({2, 2}, fmt::format("[head]\nmode = {}\n{}", mode, settings("24")));
+    Job job({2, 2}, fmt::format("[head]\nmode = {}\n{}", mode, elastic_settings("24")));
     take_grid_steps(job, 2);
     job.reshape({1, 2});
     expect_grid(job, 2);
@@ -414,7 +395,7 @@ TEST(Elastic, works_with_every_kind_of_head) {
 
 // A byte of each shard in turn, in its header, in the data, and at its end.
 TEST(Elastic, takes_copies_of_shards_that_are_damaged) {
-  Job job({3, 3}, settings("2"));
+  Job job({3, 3}, elastic_settings("2"));
   take_grid_steps(job, 2);
   const Job::Image whole = job.image();
   job.reshape({2, 4});
@@ -433,7 +414,7 @@ TEST(Elastic, takes_copies_of_shards_that_are_damaged) {
 }
 
 TEST(Elastic, leaves_nothing_behind_of_what_was_brought) {
-  Job job({3, 3}, settings("4"));
+  Job job({3, 3}, elastic_settings("4"));
   take_grid_steps(job, 2);
   job.lose(1);
   job.reshape({2, 2});
@@ -446,7 +427,7 @@ TEST(Elastic, leaves_nothing_behind_of_what_was_brought) {
 TEST(Elastic, fails_where_a_store_has_no_room_for_what_it_gets_and_works_later) {
   for (const char* levels : {"2", "3", "4"}) {
     SCOPED_TRACE(levels);
-    Job job({3, 3, 3}, settings(levels));
+    Job job({3, 3, 3}, elastic_settings(levels));
     take_grid_steps(job, 2);
     job.lose(1);
     if (std::string(levels) == "4") job.lose(0);
@@ -481,7 +462,7 @@ class SmallStore final : public HookedStore {
 TEST(Elastic, moves_nothing_if_what_it_brings_does_not_fit_into_a_store) {
   for (const char* levels : {"2", "3", "4"}) {
     SCOPED_TRACE(levels);
-    Job job({3, 3, 3}, settings(levels));
+    Job job({3, 3, 3}, elastic_settings(levels));
     take_grid_steps(job, 2);
     job.lose(1);
     if (std::string(levels) == "4") job.lose(0);
@@ -505,7 +486,7 @@ TEST(Elastic, moves_nothing_if_what_it_brings_does_not_fit_into_a_store) {
 }
 
 TEST(Elastic, removes_what_a_restore_that_died_had_brought) {
-  Job job({3, 3}, settings("2"));
+  Job job({3, 3}, elastic_settings("2"));
   take_grid_steps(job, 2);
   auto left = job.node_store(1).create(FileName{names::brought().path + "/rank000001.shard"}, 8, "");
   ASSERT_TRUE(left && (*left)->commit(8, false));
@@ -515,7 +496,7 @@ TEST(Elastic, removes_what_a_restore_that_died_had_brought) {
 }
 
 TEST(Elastic, tells_before_a_restore_how_many_elements_a_rank_will_get) {
-  Job job({3, 3}, settings("2"));
+  Job job({3, 3}, elastic_settings("2"));
   take_grid_steps(job, 2);
   job.reshape({2, 3});
   job.run_well_and_die([](JobSession& session) {
@@ -553,11 +534,11 @@ TEST(Elastic, tells_before_a_restore_how_many_elements_a_rank_will_get) {
 }
 
 TEST(Elastic, knows_totals_on_the_same_number_of_ranks_too) {
-  Job job({3, 3}, settings("2"));
+  Job job({3, 3}, elastic_settings("2"));
   take_grid_steps(job, 2);
-  std::string off = settings("");
+  std::string off = elastic_settings("");
   off.replace(off.find("elastic = on"), 12, "elastic = off");
-  for (const std::string& one : {settings(""), off}) {
+  for (const std::string& one : {elastic_settings(""), off}) {
     job.configure(one);
     job.run_well_and_die([](JobSession& session) {
       EXPECT_EQ(session.stored("rows"), (session.rank() == 0 ? 5U : 6U) * 40U);
@@ -606,7 +587,7 @@ TEST(Elastic, takes_no_data_from_ghosts_and_fills_those_that_have_an_owner) {
   };
   for (const auto& [ranks, down, across] :
        {Grids{{3, 3}, 2, 2}, Grids{{3, 3}, 1, 4}, Grids{{2, 2}, 2, 1}, Grids{{4, 4}, 3, 2}}) {
-    Job job({3, 3}, settings(""));
+    Job job({3, 3}, elastic_settings(""));
     job.run_well_and_die([](JobSession& session) {
       Halo halo(session, 2, 2);
       halo.protect(session);
@@ -629,9 +610,9 @@ TEST(Elastic, takes_no_data_from_ghosts_and_fills_those_that_have_an_owner) {
 
 // Until there is a snapshot of this number of ranks, the old one is the job's state.
 TEST(Elastic, takes_the_next_snapshot_for_the_levels_of_the_old_one) {
-  Job job({2, 2, 2}, settings("2"));
+  Job job({2, 2, 2}, elastic_settings("2"));
   take_grid_steps(job, 2);
-  std::string rarely = settings("2");
+  std::string rarely = elastic_settings("2");
   while (rarely.find("every 1\n") != std::string::npos) rarely.replace(rarely.find("every 1\n"), 8, "every 100\n");
   job.configure(rarely);
   job.reshape({3, 3, 3});
@@ -653,7 +634,7 @@ TEST(Elastic, takes_the_next_snapshot_for_the_levels_of_the_old_one) {
 
 // The new snapshot has reached its own nodes only. Until it is as safe as the old one was, that one stays.
 TEST(Elastic, goes_back_to_the_old_snapshot_if_the_new_one_is_lost_with_a_node) {
-  Job job({3, 3, 3}, settings("2"));
+  Job job({3, 3, 3}, elastic_settings("2"));
   take_grid_steps(job, 2);
   job.reshape({2, 2, 2});
   job.wrap_node = [](std::uint32_t, std::shared_ptr<Store> store) -> std::shared_ptr<Store> {
@@ -701,7 +682,7 @@ TEST(Elastic, uses_the_global_store_where_fewer_nodes_cannot_keep_copies) {
 }
 
 TEST(Elastic, leaves_the_global_store_alone_where_it_is_off) {
-  Job job({2, 2}, settings("2"));
+  Job job({2, 2}, elastic_settings("2"));
   take_grid_steps(job, 2);
   job.reshape({2});
   job.run_well_and_die([](JobSession& session) {
@@ -714,7 +695,7 @@ TEST(Elastic, leaves_the_global_store_alone_where_it_is_off) {
 }
 
 TEST(Elastic, repeats_the_exchange_at_another_restore) {
-  Job job({3, 3}, settings("2"));
+  Job job({3, 3}, elastic_settings("2"));
   take_grid_steps(job, 2);
   job.reshape({2, 2});
   job.run_well_and_die([](JobSession& session) {
@@ -728,9 +709,9 @@ TEST(Elastic, repeats_the_exchange_at_another_restore) {
 }
 
 TEST(Elastic, keeps_the_old_snapshot_if_the_job_ends_before_the_next) {
-  std::string ends = settings("24");
+  std::string ends = elastic_settings("24");
   ends.replace(ends.find("at_end = continue"), 17, "at_end = finished");
-  Job job({3, 3}, settings("24"));
+  Job job({3, 3}, elastic_settings("24"));
   take_grid_steps(job, 2);
   job.configure(ends);
   job.reshape({2, 2});

@@ -104,6 +104,18 @@ void Job::run_well_and_die(const std::function<void(JobSession&)>& application) 
                                          << (open_error_ ? open_error_->text : "");
 }
 
+// All ranks are where they were from the start. The last of each node is its head.
+RepairedWorld Job::repaired_world(const std::string& config_file) const {
+  RepairedWorld world{value_or_throw(read_config_source(config_file).and_then([](const ConfigSource& source) {
+                        return parse_config(source);
+                      })),
+                      {}};
+  for (std::size_t node = 0; node < ranks_.size(); ++node)
+    for (std::uint32_t i = 0; i < ranks_[node]; ++i)
+      world.seats.push_back({"host", fmt::format("node{:04}", node), i + 1 == ranks_[node]});
+  return world;
+}
+
 void Job::start(const std::function<void(JobSession&)>& application, bool die) {
   errors_.clear();
   open_error_.reset();
@@ -159,6 +171,7 @@ void Job::start(const std::function<void(JobSession&)>& application, bool die) {
         .has_ended = [this](const Config&) { return has_ended; },
         .levels = levels};
     environment.look_at_host = look_at_host;
+    if (can_be_repaired) environment.repaired = repaired_world(config);
     auto opened = SessionImpl::open(environment);
     if (!opened) {
       Failure failure = failure_of(opened.error());

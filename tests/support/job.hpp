@@ -92,6 +92,8 @@ class Job {
   std::optional<StartedNumbers> started;
   bool goes_on = false;
   bool has_ended = false;
+  // A job whose lost ranks could be replaced, as under cairn::run.
+  bool can_be_repaired = false;
   LeaveMark leave_mark;
   // Whether MPI gives a world rank MPI_THREAD_MULTIPLE; empty: all of them.
   std::function<bool(std::uint32_t world_rank)> threads_may_communicate;
@@ -115,6 +117,7 @@ class Job {
  private:
   void start(const std::function<void(JobSession&)>& application, bool die);
   [[nodiscard]] std::vector<std::shared_ptr<StoreMemory>> memories_by_rank();
+  [[nodiscard]] RepairedWorld repaired_world(const std::string& config_file) const;
 
   std::vector<std::uint32_t> ranks_;
   std::vector<std::uint32_t> hosts_;  // of each node

@@ -446,6 +446,11 @@ MENDINGS = [
              "  due.add(std::exchange(required_, {}));\n",
              ""),
     ], seen_by="Elastic.takes_the_next_snapshot_for_the_levels_of_the_old_one"),
+    Mending("after an exchange of regions, only lost ranks roll back, and wait for others to exchange regions again", [
+        Edit("lib/session/session_restore.cpp",
+             "if (taken.exchanged) obstruct(",
+             "if (taken.exchanged && !app.journal) obstruct("),
+    ], seen_by="ElasticReport.lets_a_failure_roll_back_all_ranks_until_there_is_a_snapshot_of_their_number"),
     Mending("finalize() ends the chain of a snapshot of another number of ranks that nothing has replaced", [
         Edit("lib/engine/ending.cpp",
              "  if (const auto& old = catalog_.of_other_ranks) {",

@@ -41,7 +41,7 @@ void fields(auto& io, Hello& m) { io(m.error), io(m.process); }
 void fields(auto& io, Seal& m) { io(m.version), io(m.safe_point), io(m.levels), io(m.bytes), io(m.error); }
 void fields(auto& io, RestoreRequest& m) { io(m.version), io(m.at_start), io(m.again); }
 void fields(auto& io, RestoreResult& m) {
-  io(m.error), io(m.resized), io(m.damaged), io(m.sent_bytes), io(m.completes);
+  io(m.error), io(m.resized), io(m.damaged), io(m.sent_bytes), io(m.completes), io(m.same_on_all);
 }
 void fields(auto& io, FinalizeRequest& m) {
   io(m.version), io(m.calls), io(m.keep_going), io(m.abandoned), io(m.undefined), io(m.ended_mpi);

@@ -51,7 +51,8 @@ struct RestoreResult {  // what was offered is restored; or why not
   std::optional<Resized> resized;
   std::vector<Rank> damaged;     // offered shards that cannot be read, by their ranks: plan again without them
   std::uint64_t sent_bytes = 0;  // by this rank, to ranks of other nodes
-  bool completes = false;  // the rank has objects or files, for the time when all ranks have read the same snapshot
+  bool completes = false;    // the rank has objects or files, for the time when all ranks have read the same snapshot
+  bool same_on_all = false;  // all ranks have this error
 };
 struct FinalizeRequest {
   Version version;          // the last that the rank has used

@@ -135,7 +135,7 @@ RestoreDesk::Answers RestoreDesk::take_answers() {
       for (const Rank damaged : result.damaged) answers.note_damaged(head_.node, *plan_, damaged);
       head_.node.log.warning("rank {}: {}", rank.value, error->text());
     } else {
-      answers.complaint = fail(error->in("rank " + std::to_string(rank.value)));
+      answers.complaint = fail(result.same_on_all ? *error : error->in("rank " + std::to_string(rank.value)));
     }
   }
   return answers;

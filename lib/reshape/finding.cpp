@@ -28,4 +28,16 @@ Result<Findings> agree_on(Comm& comm, const Findings& mine) {
   return Findings{std::move(finding)};
 }
 
+bool is_of_number(Cause cause) {
+  switch (cause) {
+    case Cause::impossible:
+    case Cause::types_differ:
+    case Cause::shapes_differ:
+    case Cause::not_protected:
+    case Cause::old_type:
+    case Cause::old_shape: return false;
+    default: return true;
+  }
+}
+
 }  // namespace cairn::reshape

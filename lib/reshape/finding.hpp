@@ -74,4 +74,7 @@ using Findings = std::optional<Finding>;  // none: nothing is wrong
 
 [[nodiscard]] Error error_of(const Finding& finding);
 
+// Whether as many ranks as the snapshot has may restore it as it is.
+[[nodiscard]] bool is_of_number(Cause cause);
+
 }  // namespace cairn::reshape

@@ -67,8 +67,9 @@ Planner::Step Planner::file_old_ranks() {
   auto misfit = agree_on(comm_, plan_.holdings.finding());
   if (!misfit || *misfit) return misfit;
   auto missing = agree_on(comm_, directory_.finding());
-  if (!missing || *missing) return missing;
+  if (!missing || (*missing && (*missing)->cause != Cause::not_stored)) return missing;
 
+  // That no old rank has a region says more than that some have not.
   std::vector<std::uint64_t> stored(plan_.roster.size() + 1, 0);
   for (const auto& [key, held] : plan_.holdings.regions()) stored[key.second] = 1;
   if (auto status = comm_.allreduce(stored, Reduce::max); !status) return fail(status.error());
@@ -76,7 +77,7 @@ Planner::Step Planner::file_old_ranks() {
     if (stored[region] == 0)
       return Findings(Finding{.cause = Cause::not_stored, .region = plan_.roster.entries()[region].type.name});
   }
-  return Findings{};
+  return missing;
 }
 
 Planner::Step Planner::compare_same() {

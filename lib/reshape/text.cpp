@@ -113,7 +113,7 @@ Sentence of_snapshot(const Finding& finding) {
     case Cause::rank_held_twice: return {fmt::format("the regions of old rank {} are there twice", facts.rank(0)), {}};
     case Cause::not_stored:
       if (finding.ranks.empty()) return {"it is not in the snapshot", "protect the regions of the snapshot"};
-      return {fmt::format("it is not in the snapshot of {}", facts.old_ranks()), {}};
+      return {fmt::format("it is not in the snapshot of {}", facts.old_ranks()), "protect the regions of the snapshot"};
     case Cause::not_protected:
       return {fmt::format("old rank {} has it, but no rank protects it now", facts.rank(0)),
               "protect all regions of the snapshot"};

@@ -70,12 +70,14 @@ Error of_one_region(const std::string& name) {
           "call restore() without a name"};
 }
 
-// A mismatch of a snapshot of another number of ranks than the job has.
-Error of_other_ranks(Error error, const Offer& offer, std::uint32_t ranks) {
+// What does not fit; for a mismatch, also of how many ranks the snapshot is, and whether so many could restore it.
+Error error_of(const reshape::Finding& finding, const Offer& offer, std::uint32_t ranks) {
+  Error error = reshape::error_of(finding);
   if (error.code != Code::mismatch || offer.old_ranks == ranks) return error;
   error.message = fmt::format("version {} was written by {} ranks, this job has {}: {}", offer.snapshot.version.value,
                               offer.old_ranks, ranks, error.message);
-  error.hint += fmt::format("{}or start {} application ranks", error.hint.empty() ? "" : "; ", offer.old_ranks);
+  if (reshape::is_of_number(finding.cause))
+    error.hint += fmt::format("{}start {} application ranks", error.hint.empty() ? "" : "; or ", offer.old_ranks);
   return error;
 }
 
@@ -121,7 +123,10 @@ std::optional<RestoreResult> SessionImpl::exchange_offered(const Offer& offer, c
     return topology.node_of_world[topology.world_of_rank[rank.value].value] != connection_->membership->node;
   };
   CountingComm ranks(this->ranks(), is_elsewhere);
-  Status done = only.empty() ? move_regions(ranks, offer, shards) : fail(of_one_region(only));
+  const Result<reshape::Findings> moved = only.empty() ? move_regions(ranks, offer, shards) : fail(of_one_region(only));
+  const bool is_unfit = moved && *moved;
+  Status done = moved ? Status{} : fail(moved.error());
+  if (is_unfit) done = fail(error_of(**moved, offer, size()));
   if (done) done = application_.regions.prepare_files();
   // If something is damaged, a mismatch does not matter: another snapshot may match.
   if (!done && done.error().code != Code::communication) shards.check_all();
@@ -129,7 +134,8 @@ std::optional<RestoreResult> SessionImpl::exchange_offered(const Offer& offer, c
   if (shards.is_damaged()) {
     result = shards.refused();
   } else if (!done) {
-    result.error = not_mine(of_other_ranks(done.error(), offer, size()));
+    result.error = not_mine(done.error());
+    result.same_on_all = is_unfit;
   } else {
     calls = exchange->safe_point;
   }
@@ -149,17 +155,18 @@ std::optional<RestoreResult> SessionImpl::look_for_exchange(const Offer& offer, 
   return std::nullopt;
 }
 
-// Collective among the ranks, with the same result on all.
-Status SessionImpl::move_regions(Comm& ranks, const Offer& offer, OfferedShards& shards) {
+// Collective among the ranks. What does not fit is the same on all.
+Result<reshape::Findings> SessionImpl::move_regions(Comm& ranks, const Offer& offer, OfferedShards& shards) {
   auto wanted = application_.regions.wanted();
-  if (auto status = agree(ranks, wanted ? Status{} : fail(wanted.error()), "rank"); !status) return status;
+  if (auto status = agree(ranks, wanted ? Status{} : fail(wanted.error()), "rank"); !status)
+    return fail(status.error());
   const reshape::Input input{offer.old_ranks, shards.old_ranks(), *std::move(wanted)};
   const auto planned = [&] {
     const WorkMeanwhile meanwhile(ranks, link());
     return reshape::plan_reshape(ranks, input);
   }();
   if (!planned) return fail(planned.error());
-  if (planned->finding) return fail(reshape::error_of(*planned->finding));
+  if (planned->finding) return planned->finding;
   reshape::Transfer transfer(ranks, planned->plan);
   Result<bool> over = false;
   const auto is_over = [&] {
@@ -173,9 +180,7 @@ Status SessionImpl::move_regions(Comm& ranks, const Offer& offer, OfferedShards&
   if (auto waited = link().wait_until(is_over, {.call = "restore()", .woken_by = HeadLink::WokenBy::nobody}); !waited)
     return fail(waited.error());
   if (!over) return fail(over.error());
-  const auto finding = reshape::agree_on(ranks, transfer.finding());
-  if (!finding) return fail(finding.error());
-  return *finding ? Status(fail(reshape::error_of(**finding))) : Status{};
+  return reshape::agree_on(ranks, transfer.finding());
 }
 
 }  // namespace cairn

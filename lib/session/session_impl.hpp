@@ -24,6 +24,7 @@
 #include "engine/messages.hpp"
 #include "format/shard.hpp"
 #include "replay/long_wait.hpp"
+#include "reshape/finding.hpp"
 #include "session/application.hpp"
 #include "session/call_watcher.hpp"
 #include "session/connection.hpp"
@@ -234,7 +235,7 @@ class SessionImpl {
                                                               std::uint64_t& calls);
   // An answer of stored(); nothing: all is well. Of another number of ranks, `found` gets what this rank was offered.
   [[nodiscard]] std::optional<RestoreResult> look_for_exchange(const Offer& offer, StoredRegions& found);
-  [[nodiscard]] Status move_regions(Comm& ranks, const Offer& offer, OfferedShards& shards);
+  [[nodiscard]] Result<reshape::Findings> move_regions(Comm& ranks, const Offer& offer, OfferedShards& shards);
 
   [[nodiscard]] HeadLink& link() { return *connection_->link; }
   [[nodiscard]] const HeadLink& link() const { return *connection_->link; }

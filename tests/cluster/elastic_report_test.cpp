@@ -25,6 +25,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::SizeIs;
+using testing::StartsWith;
 
 using Ranks = std::vector<std::uint32_t>;  // world ranks of each node, head included
 
@@ -74,6 +75,36 @@ TEST(ElasticReport, warns_once_if_the_job_ends_before_its_next_snapshot) {
       if (snapshot) grid.advance();
     });
     EXPECT_THAT(lines_that_name(log, {"finalize()", "version 2", "kept"}), SizeIs(snapshot ? 0 : 1)) << log;
+  }
+}
+
+TEST(ElasticReport, says_what_does_not_fit_and_whether_as_many_ranks_as_before_would_help) {
+  Job job({3, 3}, elastic_settings(""));
+  job.run_well_and_die([](JobSession& session) {
+    std::vector<int> x(3);
+    int step = 1;
+    session.protect("x", x, sequence);
+    session.protect("step", step, same);
+    session.snapshot();
+    session.wait(LevelId::local);
+  });
+  job.reshape({3, 2});
+  for (const bool says_kinds : {false, true}) {
+    job.run_and_die([&](JobSession& session) {
+      std::vector<int> x;
+      int step = 0;
+      if (says_kinds) {
+        session.protect("x", x, sequence);
+      } else {
+        session.protect("x", x);
+        session.protect("step", step, same);
+      }
+      const auto thrown = thrown_by([&] { session.restore(); });
+      ASSERT_EQ(thrown.size(), 1U);
+      const std::string& text = thrown.front().text;
+      EXPECT_THAT(text, StartsWith("version 1 was written by 4 ranks, this job has 3: "));
+      EXPECT_EQ(text.find("start 4 application ranks") != std::string::npos, !says_kinds) << text;
+    });
   }
 }
 

@@ -238,7 +238,7 @@ TEST(ReshapeMismatch, of_parts_that_overlap_leave_a_gap_or_lie_outside) {
 TEST(ReshapeMismatch, of_the_snapshot) {
   Case one = sequences();
   one.old = [](std::uint32_t) { return std::vector<RegionInfo>{}; };
-  expect(one, Cause::not_stored, {0});
+  expect(one, Cause::not_stored, {});
   one.now = [](std::uint32_t) { return std::vector<Case::Want>{{region("x", {4}), OfRank{Rank{1}}}}; };
   expect(one, Cause::not_stored, {});
   one.old = [](std::uint32_t rank) { return rank == 1 ? std::vector{region("x", {4})} : std::vector<RegionInfo>{}; };

@@ -28,14 +28,15 @@ Result<Findings> agree_on(Comm& comm, const Findings& mine) {
   return Findings{std::move(finding)};
 }
 
-bool is_of_number(Cause cause) {
-  switch (cause) {
+bool is_of_number(const Finding& finding) {
+  switch (finding.cause) {
     case Cause::impossible:
     case Cause::types_differ:
     case Cause::shapes_differ:
     case Cause::not_protected:
     case Cause::old_type:
     case Cause::old_shape: return false;
+    case Cause::not_stored: return !finding.ranks.empty();
     default: return true;
   }
 }

@@ -75,6 +75,6 @@ using Findings = std::optional<Finding>;  // none: nothing is wrong
 [[nodiscard]] Error error_of(const Finding& finding);
 
 // Whether as many ranks as the snapshot has may restore it as it is.
-[[nodiscard]] bool is_of_number(Cause cause);
+[[nodiscard]] bool is_of_number(const Finding& finding);
 
 }  // namespace cairn::reshape

@@ -109,6 +109,12 @@ bool has_model(const Roster& roster, const Entry& entry) {
   return model && roster.entries()[*model].kind == Kind::sequence && roster.entries()[*model].like.empty();
 }
 
+// Then explain_unsaid() names the other region.
+bool is_like_unsaid(const Roster& roster, const Entry& entry) {
+  const auto model = roster.find(entry.like);
+  return model && roster.entries()[*model].kind == Kind::unsaid;
+}
+
 }  // namespace
 
 Kind kind_of(const Share& share) { return static_cast<Kind>(share.index()); }
@@ -137,7 +143,7 @@ Findings Roster::compare(const std::vector<Wanted>& wanted, std::uint32_t rank) 
     const Entry& entry = entries_[i];
     if (entry.needed_on_all() && !mine[i])
       return Finding{.cause = Cause::not_wanted, .region = entry.type.name, .ranks = {rank, entry.said_by}};
-    if (!entry.like.empty() && !has_model(*this, entry))
+    if (!entry.like.empty() && !has_model(*this, entry) && !is_like_unsaid(*this, entry))
       return Finding{
           .cause = Cause::like_unknown, .region = entry.type.name, .ranks = {entry.said_by}, .texts = {entry.like}};
   }

@@ -76,7 +76,7 @@ Error error_of(const reshape::Finding& finding, const Offer& offer, std::uint32_
   if (error.code != Code::mismatch || offer.old_ranks == ranks) return error;
   error.message = fmt::format("version {} was written by {} ranks, this job has {}: {}", offer.snapshot.version.value,
                               offer.old_ranks, ranks, error.message);
-  if (reshape::is_of_number(finding.cause))
+  if (reshape::is_of_number(finding))
     error.hint += fmt::format("{}start {} application ranks", error.hint.empty() ? "" : "; or ", offer.old_ranks);
   return error;
 }

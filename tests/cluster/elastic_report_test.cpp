@@ -89,21 +89,24 @@ TEST(ElasticReport, says_what_does_not_fit_and_whether_as_many_ranks_as_before_w
     session.wait(LevelId::local);
   });
   job.reshape({3, 2});
-  for (const bool says_kinds : {false, true}) {
-    job.run_and_die([&](JobSession& session) {
+  const std::vector<std::pair<std::string, bool>> mistakes = {{"kind", true}, {"missing", false}, {"new", false}};
+  for (const auto& [mistake, would_help] : mistakes) {
+    SCOPED_TRACE(mistake);
+    job.run_and_die([&, mistake = mistake, would_help = would_help](JobSession& session) {
       std::vector<int> x;
+      std::vector<int> y;
       int step = 0;
-      if (says_kinds) {
-        session.protect("x", x, sequence);
-      } else {
+      if (mistake == "kind")
         session.protect("x", x);
-        session.protect("step", step, same);
-      }
+      else
+        session.protect("x", x, sequence);
+      if (mistake != "missing") session.protect("step", step, same);
+      if (mistake == "new") session.protect("y", y, like("x"));
       const auto thrown = thrown_by([&] { session.restore(); });
       ASSERT_EQ(thrown.size(), 1U);
       const std::string& text = thrown.front().text;
       EXPECT_THAT(text, StartsWith("version 1 was written by 4 ranks, this job has 3: "));
-      EXPECT_EQ(text.find("start 4 application ranks") != std::string::npos, !says_kinds) << text;
+      EXPECT_EQ(text.find("start 4 application ranks") != std::string::npos, would_help) << text;
     });
   }
 }

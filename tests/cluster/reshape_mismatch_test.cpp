@@ -141,11 +141,14 @@ TEST(ReshapeMismatch, cases_are_restored_where_nothing_is_wrong) {
 TEST(ReshapeMismatch, of_regions_of_which_nothing_was_said_lists_them_and_what_may_be_meant) {
   Case one;
   one.old = [](std::uint32_t rank) {
-    return std::vector{region("different", {rank}), region("equal", {2}), placed("part", {1}, {2}, {rank})};
+    return std::vector{region("different", {rank}), region("equal", {2}), placed("part", {1}, {2}, {rank}),
+                       region("like", {rank})};
   };
   one.now = [](std::uint32_t) {
-    return std::vector<Case::Want>{
-        {region("different", {0}), Unsaid{}, true}, {region("equal", {2}), Unsaid{}}, {region("part", {1}), Unsaid{}}};
+    return std::vector<Case::Want>{{region("different", {0}), Unsaid{}, true},
+                                   {region("equal", {2}), Unsaid{}},
+                                   {region("part", {1}), Unsaid{}},
+                                   {region("like", {0}), Sequence{{}, "different"}, true}};
   };
   const auto found = play(one);
   ASSERT_TRUE(found);

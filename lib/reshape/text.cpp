@@ -65,8 +65,7 @@ Sentence of_unsaid(const Finding& finding) {
   std::string hint(kWhatToSay);
   if (!placed.empty()) hint += fmt::format("; {}: the snapshot has a place", first_few(placed, kShown));
   if (!equal.empty()) hint += fmt::format("; {}: equal on all old ranks, perhaps same", first_few(equal, kShown));
-  return {fmt::format("the program does not say what these regions are on another number of ranks: {}",
-                      first_few(names, kShown)),
+  return {fmt::format("the program does not say what these regions are to the whole job: {}", first_few(names, kShown)),
           hint};
 }
 

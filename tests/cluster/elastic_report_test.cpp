@@ -24,6 +24,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 using testing::SizeIs;
 using testing::StartsWith;
 
@@ -107,6 +108,31 @@ TEST(ElasticReport, says_what_does_not_fit_and_whether_as_many_ranks_as_before_w
       const std::string& text = thrown.front().text;
       EXPECT_THAT(text, StartsWith("version 1 was written by 4 ranks, this job has 3: "));
       EXPECT_EQ(text.find("start 4 application ranks") != std::string::npos, would_help) << text;
+    });
+  }
+}
+
+// Here, the old number of ranks is that of today.
+TEST(ElasticReport, names_a_region_without_a_kind_if_as_many_ranks_have_other_parts_of_an_array) {
+  Job job({3, 3}, elastic_settings(""));
+  for (const bool columns : {false, true}) {
+    job.run_and_die([&](JobSession& session) {
+      std::vector<int> cells(4);
+      int step = 1;
+      const std::uint64_t rank = session.rank();
+      if (columns)
+        session.protect("cells", cells.data(), {4, 1}, GlobalPlace{{4, 4}, {0, rank}});
+      else
+        session.protect("cells", cells.data(), {1, 4}, GlobalPlace{{4, 4}, {rank, 0}});
+      session.protect("step", step);
+      if (columns) {
+        const auto thrown = thrown_by([&] { session.restore(); });
+        EXPECT_THAT(thrown, Fails(ErrorKind::mismatch, {"step", "a kind"}));
+        EXPECT_THAT(thrown.front().text, Not(HasSubstr("number of ranks")));
+        return;
+      }
+      session.snapshot();
+      session.wait(LevelId::local);
     });
   }
 }

@@ -24,7 +24,7 @@ ROWS = [
     ["base"],
     ["topology", "codec", "model", "localize", "comm", "store"],
     ["format", "config", "replay"],
-    ["level", "reshape", "schedule", "hang", "tap"],
+    ["level", "reshape", "rollback", "schedule", "hang", "tap"],
     ["recover"],
     ["engine", "inspect"],
     ["session"],

@@ -7,7 +7,7 @@
 #include "base/check.hpp"
 #include "mpi/failure_handler.hpp"
 #include "mpi/place_in.hpp"
-#include "session/obstacle.hpp"
+#include "rollback/obstacle.hpp"
 
 namespace cairn {
 

@@ -8,8 +8,8 @@
 #include "carrier/collectives/collectives.hpp"
 #include "mpi/mpi_request.hpp"
 #include "replay/part_work.hpp"
+#include "rollback/part_computer.hpp"
 #include "session/exception.hpp"
-#include "session/part_computer.hpp"
 #include "tap/hear.hpp"
 
 namespace cairn {

@@ -144,7 +144,7 @@ void end_job_unfinished(SessionImpl& session, const Launcher& launcher) {
 
 // A replacement that cannot take what the dead rank exchanged before restore() must not run: all ranks roll back.
 void take_prologue(SessionImpl& session, MessageCarrier& carrier, MPI_Comm twin) {
-  auto taken = session.settle_prologue();
+  auto taken = session.logged()->settle_prologue();
   if (taken) taken = carrier.communicators().make_again(session.ranks(), twin);
   if (taken) return;
   if (taken.error().code == Code::communication) value_or_throw(taken);
@@ -255,7 +255,7 @@ std::unique_ptr<Session> Session::open(const Opening& opening) {
   if (impl->hears_mpi()) mpi->hear_calls(opening);
   if (!launcher.rehearsal.empty()) mpi->note_calls(launcher.rehearsal);
   mpi->guard_world(opening, launcher);
-  if (impl->journal() != nullptr) {
+  if (impl->logged() != nullptr) {
     mpi->carry_messages(opening);
     if (opening.only_lost_go_back) take_prologue(*impl, *mpi->carrier, mpi->ranks);
   }
@@ -336,8 +336,8 @@ void Session::Mpi::carry_messages(const Opening& opening) {
   carrier = std::make_unique<MessageCarrier>(
       MessageCarrier::Setting{.comm = ranks,
                               .own = own(),
-                              .journal = *impl->journal(),
-                              .deadlocks = impl->deadlocks(),
+                              .journal = impl->logged()->journal(),
+                              .deadlocks = impl->logged()->deadlocks(),
                               .stays =
                                   [stays = opening.stays] {
                                     const bool goes_on = stays();
@@ -356,11 +356,11 @@ void Session::Mpi::carry_messages(const Opening& opening) {
                               .log = impl->log()},
       lifeline);
   carrying.emplace(*carrier);
-  impl->use_hooks({.stays = opening.stays,
-                   .settled = opening.settled,
-                   .recompute = opening.recompute,
-                   .at_restore = [this] { carrier->passes_restore(); },
-                   .at_safe_point = [this] { carrier->passes_safe_point(); }});
+  impl->logged()->use_hooks({.stays = opening.stays,
+                             .settled = opening.settled,
+                             .recompute = opening.recompute,
+                             .at_restore = [this] { carrier->passes_restore(); },
+                             .at_safe_point = [this] { carrier->passes_safe_point(); }});
 }
 
 // All communicators are revoked by now.
@@ -384,7 +384,7 @@ Status Session::Mpi::enter_world(const Opening& opening) {
   if (!twin) return fail(twin.error());
   join(*twin, opening);
   tap::copy_handler(ranks, *twin);
-  if (auto shipped = impl->settle_prologue(); !shipped) return shipped;
+  if (auto shipped = impl->logged()->settle_prologue(); !shipped) return shipped;
   if (auto made = carrier->communicators().make_again(impl->ranks(), *twin); !made) return made;
   auto again = impl->restore_lost();
   if (!again) return fail(again.error());
@@ -404,14 +404,16 @@ bool Session::failed() const {
   mpi_->lifeline->watch();
   const bool failed = mpi_->lifeline->is_cut();
   // The application may now leave a loop that other ranks do not leave.
-  if (failed) mpi_->impl->obstruct("has learned of a failure from failed()", replay::Journal::Until::next_snapshot);
+  if (failed) mpi_->impl->obstruct("has learned of a failure from failed()", rollback::Until::next_snapshot);
   return failed;
 }
 bool Session::is_under_way() { return impl().is_under_way(); }
 State Session::state() const { return mpi_->state; }
 bool Session::catches_up() const {
-  const replay::Journal* const journal = mpi_->impl->journal();
-  return journal != nullptr && journal->began_later() && (journal->catches_up() || journal->is_at_restore());
+  rollback::LoggedRank* const logged = mpi_->impl->logged();
+  if (logged == nullptr) return false;
+  const replay::Journal& journal = logged->journal();
+  return journal.began_later() && (journal.catches_up() || journal.is_at_restore());
 }
 const FailureTopology& Session::failures() const { return mpi_->failures; }
 

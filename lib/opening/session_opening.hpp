@@ -10,8 +10,8 @@
 
 #include "mpi/launcher.hpp"
 #include "mpi/lifeline.hpp"
+#include "rollback/message_hooks.hpp"
 #include "session/environment.hpp"
-#include "session/message_hooks.hpp"
 
 namespace cairn {
 

@@ -270,7 +270,7 @@ bool Resilient::rolls_back_instead(std::unique_ptr<Session>& session, const std:
   }
   Log(pool_->config().log.level)
       .warning("rank {}: its application failed while a process died, so it rolls back: {}", session->rank(), error);
-  session->mpi_->impl->obstruct("has left its application with an error", replay::Journal::Until::next_snapshot);
+  session->mpi_->impl->obstruct("has left its application with an error", rollback::Until::next_snapshot);
   roll_back(std::move(session));
   return true;
 }

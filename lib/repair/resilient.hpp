@@ -32,7 +32,7 @@
 #include "repair/failed_calls.hpp"
 #include "repair/pool.hpp"
 #include "replay/helper_team.hpp"
-#include "session/message_hooks.hpp"
+#include "rollback/message_hooks.hpp"
 #include "tap/error_handlers.hpp"
 
 namespace cairn {

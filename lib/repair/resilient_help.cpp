@@ -5,7 +5,7 @@
 #include "mpi/ulfm.hpp"
 #include "repair/resilient.hpp"
 #include "replay/part_work.hpp"
-#include "session/part_computer.hpp"
+#include "rollback/part_computer.hpp"
 
 namespace cairn {
 namespace {

@@ -13,6 +13,11 @@
 #include "tap/hear.hpp"
 
 namespace cairn {
+namespace {
+
+bool is_unchecked(const rollback::LoggedRank* rank) { return rank != nullptr && rank->is_unchecked(); }
+
+}  // namespace
 
 bool Resilient::stays_in_call() {
   if (session_ != nullptr && stay(*session_)) return true;
@@ -27,13 +32,13 @@ bool Resilient::stay(Session::Mpi& session) {
   if (left_ == Left::met) return false;
   pool_->lifeline()->cut();
   note_obstacle(session);
-  if (session.impl->journal() == nullptr || !obstacle_.text.empty()) return false;
+  if (session.impl->logged() == nullptr || !obstacle_.text.empty()) return false;
   under_way_ = true;
   const bool is_still = session.leave_world();
   if (!is_still) obstacle_ = {"MPI has not ended the messages that were under way", Pool::Reason::known};
   if (left_ == Left::no) (void)pool_->all_ranks(false);
   pool_->can_stay(is_still);
-  if (!session.impl->has_unchecked_messages()) pool_->all_have_caught_up();
+  if (!session.impl->logged()->is_unchecked()) pool_->all_have_caught_up();
   left_ = Left::met;
   meet();
   if (!pool_->all_stay()) return false;
@@ -53,11 +58,11 @@ bool Resilient::stay(Session::Mpi& session) {
 
 // Without rollback = lost, all roll back as a rule, and nobody needs a reason.
 void Resilient::note_obstacle(Session::Mpi& session) {
-  const replay::Journal* const journal = session.impl->journal();
-  if (journal == nullptr || !obstacle_.text.empty()) return;
+  rollback::LoggedRank* const logged = session.impl->logged();
+  if (logged == nullptr || !obstacle_.text.empty()) return;
   if (session.carrier) session.carrier->note_threads();
-  const auto why = session.impl->why_all_roll_back();
-  if (why) obstacle_ = {*why, journal->obstacle() ? Pool::Reason::known : Pool::Reason::seen};
+  const auto why = logged->why_all_roll_back();
+  if (why) obstacle_ = {*why, logged->journal().obstacle() ? Pool::Reason::known : Pool::Reason::seen};
 }
 
 // The last step: from here on a failure is another one. Collective among the application ranks.
@@ -70,13 +75,13 @@ bool Resilient::settled(bool ok) {
 // For an agreement of all ranks. A replacement may never come to it, if it has exchanged other messages than the dead
 // rank.
 std::function<void()> Resilient::impatience(Session::Mpi& session) {
-  if (!session.impl->has_unchecked_messages()) return {};
-  const auto wait = std::make_shared<replay::LongWait>(session.impl->begin_wait());
+  if (!is_unchecked(session.impl->logged())) return {};
+  const auto wait = std::make_shared<replay::LongWait>(session.impl->logged()->begin_wait());
   return [this, &session, wait] {
     if (pool_->lifeline()->is_cut()) return;
     const auto verdict = wait->look([] { return replay::DeadlockCheck::Needs{}; });
     if (verdict == replay::LongWait::Verdict::goes_on) return;
-    session.impl->obstruct(wait->text(verdict, "finalize()"), replay::Journal::Until::next_snapshot);
+    session.impl->obstruct(wait->text(verdict, "finalize()"), rollback::Until::next_snapshot);
     pool_->lifeline()->cut();
   };
 }
@@ -94,14 +99,14 @@ bool Resilient::messages_match(Session::Mpi& session) {
 // keeps its log until then.
 bool Resilient::all_finished(Session::Mpi& session) {
   while (true) {
-    if (session.impl->replaces()) {
+    if (session.impl->logged() != nullptr && session.impl->logged()->replaces()) {
       // The others wait for it, and it will not come.
       obstacle_ = {fmt::format("rank {} has finished after a failure without restore()", session.impl->rank().value),
                    Pool::Reason::known};
       pool_->lifeline()->cut();
     }
     bool all = pool_->all_ranks(!pool_->lifeline()->is_cut(), impatience(session));
-    if (all && session.impl->has_unchecked_messages()) all = pool_->all_ranks(messages_match(session));
+    if (all && is_unchecked(session.impl->logged())) all = pool_->all_ranks(messages_match(session));
     if (all) return true;
     left_ = Left::voted;
     if (!stay(session)) return false;

@@ -10,26 +10,16 @@
 #include <optional>
 #include <string>
 
-#include <cairn/lost_part.hpp>
 #include <cairn/session_base.hpp>
 
 #include "base/error.hpp"
 #include "base/ids.hpp"
-#include "replay/deadlock_check.hpp"
-#include "replay/journal.hpp"
 #include "schedule/auto_levels.hpp"
 #include "schedule/schedule.hpp"
 #include "session/regions.hpp"
 #include "session/stored_regions.hpp"
-#include "store/store.hpp"
 
 namespace cairn {
-
-// How spares can recompute the steps of this rank.
-struct OnLoss {
-  SplitState split;
-  MergeState merge;
-};
 
 // An error that was left for ckpt-run: what a version did not become.
 struct MarkedError {
@@ -47,9 +37,7 @@ struct Application {
   Version last_version;                             // that a snapshot has used
   std::uint64_t calls = 0;                          // of snapshot(), in the life of the chain
   std::array<Version, kMostLevels + 1> meant = {};  // newest version meant for each level
-  // The same at the last failure after which this rank has stayed, if it had not got there yet.
-  std::array<Version, kMostLevels + 1> dropped = {};
-  std::optional<LevelSet> decided = std::nullopt;  // the result of due() for the next snapshot()
+  std::optional<LevelSet> decided = std::nullopt;   // the result of due() for the next snapshot()
   // What the snapshot that restore() will restore has, once looked up.
   struct Stored {
     StoredRegions mine;  // in this rank's shard; of another number of ranks, in those that were offered to it
@@ -57,11 +45,6 @@ struct Application {
     bool of_other_ranks = false;
   };
   std::optional<Stored> stored = std::nullopt;
-  std::optional<replay::Journal> journal = std::nullopt;  // where only the lost ranks roll back
-  replay::DeadlockCheck deadlocks = {};                   // the same, while a connection lasts
-  std::unique_ptr<SharedFile> choices = nullptr;          // of the journal; null: no such file
-  bool replaces = false;  // this process takes the place of a lost rank, and only that one rolls back
-  std::optional<OnLoss> on_loss = std::nullopt;
   RestoreReport report = {};
   std::string storage_error = {};
   std::optional<MarkedError> marked_error = std::nullopt;
@@ -69,7 +52,6 @@ struct Application {
   double waited_seconds = 0;
   bool restored = false;  // restore() has succeeded, also if there was no snapshot
   bool stop = false;
-  bool log_has_filled = false;  // before it was cut
 
   // Without one that due() has begun.
   [[nodiscard]] std::uint64_t whole_calls() const { return calls - (decided ? 1 : 0); }

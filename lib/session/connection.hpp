@@ -6,7 +6,6 @@
 #pragma once
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -37,11 +36,6 @@ struct Connection {
   Opened life;  // the head's answer
   SlotWarmer warmer;
   std::optional<Pulse> pulse;  // none: ranks need no agreement on time
-  struct CatchUp {
-    Trace::Span span;
-    std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
-  };
-  std::optional<CatchUp> catch_up;  // since this rank has rolled back alone
 
   // `place`: of an application rank; `greeting`: the answer of its head.
   Connection(std::unique_ptr<const Membership> place, Trace traced, std::shared_ptr<Store> store, Greeting greeting);

@@ -67,7 +67,7 @@ void SessionBase::unprotect(const std::string& name) { answer(*impl_, impl_->unp
 
 void SessionBase::on_loss(SplitState split, MergeState merge) {
   if (!split || !merge) throw Exception(ErrorKind::usage, "on_loss: a function is empty");
-  impl_->on_loss({std::move(split), std::move(merge)});
+  if (impl_->logged() != nullptr) impl_->logged()->on_loss({std::move(split), std::move(merge)});
 }
 
 RestoreReport SessionBase::restore() { return answer(*impl_, impl_->restore({}, {})); }

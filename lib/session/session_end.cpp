@@ -95,7 +95,7 @@ Status SessionImpl::finalize() {
   auto heard = link().wait_until(over, {"finalize()"});
   finalized_ = true;
   if (!heard) return fail(heard.error());
-  remove_choices();
+  if (logged_) logged_->ends();
   if (connection_->engine.thread.joinable()) connection_->engine.thread.join();
   span.end();
   connection_->trace.flush();  // an application may keep the session for long

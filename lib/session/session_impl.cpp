@@ -32,14 +32,18 @@ class Released {
 
 }  // namespace
 
-SessionImpl::SessionImpl(Setting setting, Application application, std::unique_ptr<Connection> connection)
-    : setting_(std::move(setting)), application_(std::move(application)), connection_(std::move(connection)) {
-  if (application_.journal) application_.deadlocks.joins(ranks());
+SessionImpl::SessionImpl(Setting setting, Application application, std::unique_ptr<rollback::LoggedRank> logged,
+                         std::unique_ptr<Connection> connection)
+    : setting_(std::move(setting)),
+      application_(std::move(application)),
+      logged_(std::move(logged)),
+      connection_(std::move(connection)) {
+  if (logged_) logged_->joins(world_of_ranks());
 }
 
 SessionImpl::~SessionImpl() {
   abandon(Abandoned::dropped);
-  application_.deadlocks.leaves();
+  if (logged_) logged_->leaves();
 }
 
 void SessionImpl::abandon(Abandoned how) {
@@ -115,7 +119,7 @@ Result<std::optional<Version>> SessionImpl::snapshot(std::optional<LevelId> forc
       if (application_.whole_calls() == made) continue;
       // The failure has struck it after it began to count: now it is one of those that take no snapshot.
       enter_safe_point();
-      taken = past_answer();
+      taken = logged_->answer_of(application_.calls);
     }
     // If no rank has taken the one that was asked for, all of them make another call.
     if (*taken || !forced) return taken;
@@ -134,11 +138,9 @@ Result<std::optional<Version>> SessionImpl::snapshot_now(std::optional<LevelId> 
     if (!application_.decided) ++application_.calls;
     application_.decided.reset();
     enter_safe_point();
-    return past_answer();
+    return logged_->answer_of(application_.calls);
   }
-  if (has_unchecked_messages()) {
-    if (auto status = check_messages(); !status) return fail(status.error());
-  }
+  if (auto status = check_messages(); !status) return fail(status.error());
   auto span = connection_->trace.span("snapshot");
   Result<LevelSet> due = application_.decided ? *application_.decided : levels_due();
   application_.decided.reset();
@@ -151,7 +153,7 @@ Result<std::optional<Version>> SessionImpl::snapshot_now(std::optional<LevelId> 
   } else {
     const auto start = setting_.clock();
     taken = Version{++application_.last_version.value};
-    if (application_.journal) application_.journal->takes(application_.calls, taken->value);
+    if (logged_) logged_->journal().takes(application_.calls, taken->value);
     span.set_version(*taken);
     auto written = write(*taken, *due);
     if (!written && !goes_on_after(written.error())) return fail(written.error());
@@ -198,8 +200,8 @@ Result<LevelSet> SessionImpl::levels_by_rule() {
   auto beat = pulse()->call([this] {
     return Pulse::Mine{
         .stop = is_asked_to_stop(),
-        .log_fills = application_.journal && application_.journal->note_growth(),
-        .logged = application_.journal ? application_.journal->logged_millionths() : 0,
+        .log_fills = logged_ && logged_->journal().note_growth(),
+        .logged = logged_ ? logged_->journal().logged_millionths() : 0,
         .asked_for = link().take_snapshot_now(),
         .costs = application_.auto_levels ? application_.auto_levels->meter().costs() : RankCosts{},
     };
@@ -219,6 +221,7 @@ Result<LevelSet> SessionImpl::levels_by_rule() {
   }
   if ((*beat)->stop && !application_.stop) {
     application_.stop = true;
+    if (logged_) logged_->is_asked_to_stop();
     const LevelId last = connection_->life.usable.has(LevelId::global) ? LevelId::global : LevelId::local;
     due.add(last);
     if (connection_->rank().value == 0)
@@ -335,12 +338,13 @@ Status SessionImpl::run_head(Version version) {
 Status SessionImpl::wait(LevelId level) {
   if (auto status = usable_now("wait"); !status) return status;
   const WatchedCall watched(watcher_, CairnCall::wait);
-  obstruct("calls wait()", replay::Journal::Until::next_snapshot);
+  obstruct("calls wait()", rollback::Until::next_snapshot);
   const Version target = application_.meant[static_cast<std::size_t>(level)];
   const auto span = connection_->trace.span("wait", target.value);
   // A rank that has left does not take part in it.
   const auto never = [&] { return link().left && target > link().left->version; };
-  if (is_dropped(level)) return rolls_back("waits for a snapshot that a failure has interrupted");
+  if (logged_ && logged_->is_dropped(level, target, link().reached(level)))
+    return logged_->rolls_back("waits for a snapshot that a failure has interrupted");
   const auto over = [&] { return link().reached(level) >= target || link().failure(target, level) || never(); };
   auto done = wait_until(over, fmt::format("wait() for version {} at L{}", target.value, static_cast<int>(level)));
   if (!done) return done;

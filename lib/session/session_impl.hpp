@@ -23,13 +23,12 @@
 #include "config/config.hpp"
 #include "engine/messages.hpp"
 #include "format/shard.hpp"
-#include "replay/long_wait.hpp"
 #include "reshape/finding.hpp"
+#include "rollback/logged_rank.hpp"
 #include "session/application.hpp"
 #include "session/call_watcher.hpp"
 #include "session/connection.hpp"
 #include "session/environment.hpp"
-#include "session/message_hooks.hpp"
 
 namespace cairn {
 
@@ -90,37 +89,20 @@ class SessionImpl {
   [[nodiscard]] bool is_under_way() const { return application_.is_under_way(); }
 
   // Where only the lost ranks roll back; session_stay.cpp. Null: all roll back.
-  [[nodiscard]] replay::Journal* journal() { return application_.journal ? &*application_.journal : nullptr; }
-  [[nodiscard]] replay::DeadlockCheck& deadlocks() { return application_.deadlocks; }
-  // A call begins to wait for other ranks. Requires: journal().
-  [[nodiscard]] replay::LongWait begin_wait() {
-    return {*application_.journal, application_.deadlocks, setting_.config.recovery.limit};
+  [[nodiscard]] rollback::LoggedRank* logged() { return logged_.get(); }
+  // The application does what is not replayed; see LoggedRank.
+  void obstruct(const std::string& what, rollback::Until until) {
+    if (logged_) logged_->obstruct(what, until);
   }
-  void use_hooks(MessageHooks hooks) { hooks_ = std::move(hooks); }
-  void on_loss(OnLoss on_loss) { application_.on_loss = std::move(on_loss); }
-  // Whether this rank is a replacement that computes again what the lost one had computed.
-  [[nodiscard]] bool catches_up() const { return application_.journal && application_.journal->catches_up(); }
-  // The application does what is not replayed; `what`: as in "rank 3 calls wait()", without the rank.
-  void obstruct(const std::string& what, replay::Journal::Until until);
-  // Why a failure would make all ranks roll back; nothing: this rank can continue its call.
-  [[nodiscard]] std::optional<std::string> why_all_roll_back() const;
   // After a failure: drops what refers to the world's communicators. Then only reconnect() and the destructor may
   // follow, and calls that fail.
   void disconnect();
   // Joins the repaired world. Collective over it.
   [[nodiscard]] Status reconnect(const Environment& environment);
-  // Survivors ship to each replacement what the dead rank exchanged before restore(). Collective among the ranks.
-  [[nodiscard]] Status settle_prologue();
   // A survivor waits while the lost ranks restore, and ships them what they need. Returns the messages that it has to
   // send again. Collective among the ranks: a replacement does its part in restore().
   [[nodiscard]] Result<std::vector<replay::Repeated>> restore_lost();
-  // Whether this rank is a replacement that has not left restore().
-  [[nodiscard]] bool replaces() const { return application_.replaces; }
-  // Whether sums over all ranks have to be compared, since ranks have rolled back alone; and compares them. The same on
-  // all ranks. Collective among them.
-  [[nodiscard]] bool has_unchecked_messages() const {
-    return application_.journal && application_.journal->unchecked_since();
-  }
+  // Compares what ranks have exchanged, if some have rolled back alone. Collective among them.
   [[nodiscard]] Status check_messages();
 
   // The node of this rank, and who acts for it.
@@ -143,7 +125,8 @@ class SessionImpl {
     bool recoverable = false;  // the job repairs itself
     std::string rehearsal;     // as Environment::rehearsal
   };
-  SessionImpl(Setting setting, Application application, std::unique_ptr<Connection> connection);
+  SessionImpl(Setting setting, Application application, std::unique_ptr<rollback::LoggedRank> logged,
+              std::unique_ptr<Connection> connection);
 
   [[nodiscard]] Status decide();
   [[nodiscard]] Result<std::optional<Version>> snapshot_now(std::optional<LevelId> forced);
@@ -169,30 +152,18 @@ class SessionImpl {
   void leave_mark_of(const Error& error) const;
 
   // session_stay.cpp
-  [[nodiscard]] bool stays_after(const Error& error);
+  [[nodiscard]] bool stays_after(const Error& error) { return logged_ && logged_->stays_after(error); }
+  [[nodiscard]] bool is_replacement() const { return logged_ && logged_->replaces(); }
+  [[nodiscard]] rollback::LoggedRank::World world_of_ranks();
   [[nodiscard]] bool is_past_call() const;
-  [[nodiscard]] std::optional<Version> past_answer() const;
   [[nodiscard]] LevelSet levels_of_past_call() const;
-  // All ranks roll back, since this one does what it cannot do otherwise; `what`: as in obstruct(). An error, or an
-  // exception.
-  [[nodiscard]] Status rolls_back(const std::string& what);
   [[nodiscard]] Status wait_until(const std::function<bool()>& done, const std::string& call,
                                   HeadLink::WokenBy woken_by = HeadLink::WokenBy::head);
-  [[nodiscard]] bool is_dropped(LevelId level) const;
   void enter_safe_point();
-  void look_whether_caught_up();
-  void cut_journal();
   [[nodiscard]] LevelId level_that_cuts_the_log();
-  [[nodiscard]] Result<std::vector<replay::Repeated>> settle_messages(std::uint64_t epoch);
-  // What receives and probes have got that name no sender, or no tag.
-  [[nodiscard]] Status record_choices();
-  [[nodiscard]] Status settle_choices(const replay::Agreement& agreement, std::uint64_t epoch);
-  void open_choices(std::uint64_t stamp, const std::vector<replay::Choices::Entry>& known);
-  void remove_choices();
-  void open_spill();
   // `completed`: whether this rank has its objects and files.
-  [[nodiscard]] Status start_journal(std::uint64_t epoch, const Status& completed);
-  void recompute_with_helpers();  // session_help.cpp
+  [[nodiscard]] Status begin_log(const Status& completed);
+  void go_on_from(const rollback::LoggedRank::Settled& settled);
 
   // session_restore.cpp
   enum class Restores { all, replacements };
@@ -244,7 +215,7 @@ class SessionImpl {
   const Setting setting_;
   Application application_;
   CallWatcher* watcher_ = nullptr;
-  MessageHooks hooks_;
+  std::unique_ptr<rollback::LoggedRank> logged_;
   std::unique_ptr<Connection> connection_;  // destroyed before the others, so that the head is notified first
   bool finalized_ = false;
 };

@@ -28,10 +28,15 @@ Result<std::unique_ptr<SessionImpl>> SessionImpl::open(const Environment& enviro
       .regions = Regions(digest_of(*config), (*connection)->rank()),
       .schedule = Schedule(config->levels, life.usable),
       .auto_levels = AutoLevels::make(*config, life.usable, life.incarnation, topology.node_count(), life.measured),
-      .last_version = life.last_version,
-      .replaces = environment.only_lost_go_back};
+      .last_version = life.last_version};
+  std::unique_ptr<rollback::LoggedRank> logged;
   if (config->recovery.rollback == Config::Recovery::Rollback::lost)
-    application.journal.emplace((*connection)->rank().value, config->replay.memory);
+    logged =
+        std::make_unique<rollback::LoggedRank>(rollback::LoggedRank::Setting{.rank = application.rank,
+                                                                             .replaces = environment.only_lost_go_back,
+                                                                             .replay = config->replay,
+                                                                             .limit = config->recovery.limit,
+                                                                             .log = log});
   Setting setting{.config = std::move(*config),
                   .log = log,
                   .clock = environment.clock,
@@ -39,7 +44,7 @@ Result<std::unique_ptr<SessionImpl>> SessionImpl::open(const Environment& enviro
                   .recoverable = environment.repaired.has_value(),
                   .rehearsal = environment.rehearsal};
   std::unique_ptr<SessionImpl> session(
-      new SessionImpl(std::move(setting), std::move(application), std::move(*connection)));
+      new SessionImpl(std::move(setting), std::move(application), std::move(logged), std::move(*connection)));
   session->leave_mark(CompletionMark::Kind::opened);  // again, now that the life has a name
   return session;
 }

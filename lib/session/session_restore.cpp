@@ -59,9 +59,9 @@ Result<RestoreReport> SessionImpl::restore(const std::string& only, Version vers
   if (auto status = usable_now("restore"); !status) return fail(status.error());
   const WatchedCall watched(watcher_, CairnCall::restore);
   Application& app = application_;
-  if (catches_up()) {
+  if (logged_ && logged_->catches_up()) {
     // The others do not take part in another restore.
-    return fail(rolls_back("calls restore() again while it catches up").error());
+    return fail(logged_->rolls_back("calls restore() again while it catches up").error());
   }
   auto span = connection_->trace.span("restore");
   const auto start = setting_.clock();
@@ -76,18 +76,18 @@ Result<RestoreReport> SessionImpl::restore(const std::string& only, Version vers
     return fail(accepted.error());
   }
   const Status completed = complete(only, !accepted->fresh);
-  if (!completed && !app.replaces) return fail(completed.error());
+  if (!completed && !is_replacement()) return fail(completed.error());
   // The application has corrected what an earlier try reported.
   if (app.undefined) leave_mark(CompletionMark::Kind::opened);
   app.undefined.reset();
   app.restored = true;
   app.calls = taken.calls;
   accept(*accepted);
-  if (app.journal) {
-    if (!only.empty()) obstruct(fmt::format("restores region {} alone", only), replay::Journal::Until::end);
-    if (auto status = start_journal(taken.calls, completed); !status) return fail(status.error());
+  if (logged_) {
+    if (!only.empty()) obstruct(fmt::format("restores region {} alone", only), rollback::Until::end);
+    if (auto status = begin_log(completed); !status) return fail(status.error());
     // A replacement would need the others to restore its regions.
-    if (taken.exchanged) obstruct("has exchanged regions in restore()", replay::Journal::Until::next_snapshot);
+    if (taken.exchanged) obstruct("has exchanged regions in restore()", rollback::Until::next_snapshot);
   }
   app.report.resized = app.regions.resized_since(sizes);
   app.report.resized_ranks = link().restore_done->resized_ranks;
@@ -130,7 +130,7 @@ Status SessionImpl::look_at_stored(const char* call) {
   if (is_under_way())
     return fail(Code::invalid_argument, fmt::format("{}: called after restore() or snapshot()", call),
                 "call it before the first of them");
-  obstruct("calls stored()", replay::Journal::Until::end);
+  obstruct("calls stored()", rollback::Until::end);
   auto span = connection_->trace.span("look");
   Application::Stored found;
   const auto look = [&](const Offer& offer) {
@@ -158,7 +158,7 @@ Status SessionImpl::look_at_stored(const char* call) {
 // the job, so it chooses once. A later one is meant.
 RestoreRequest SessionImpl::request_for(Version version) const {
   const Application& app = application_;
-  if (app.replaces) return {};
+  if (is_replacement()) return {};
   if (app.is_under_way()) return {version, false, false};
   const Config::Restart& restart = setting_.config.restart;
   if (restart.version != 0) return {Version{restart.version}, true, restart.version_again};
@@ -221,7 +221,7 @@ Status SessionImpl::undefined_after(Error error, bool all_are_here) {
 Status SessionImpl::complete(const std::string& only, bool restored) {
   const Status mine = restored ? application_.regions.complete(only) : Status{};
   application_.regions.release();
-  if (application_.replaces || !link().restore_done->completes) return mine;
+  if (is_replacement() || !link().restore_done->completes) return mine;
   auto all = agree(ranks(), mine, "rank");
   if (all || all.error().code == Code::communication) return all;
   return undefined_after(mine ? all.error() : mine.error().in(fmt::format("rank {}", rank().value)), true);
@@ -239,7 +239,7 @@ void SessionImpl::warm_up_slots() {
 
 // A replacement restores alone.
 bool SessionImpl::may_exchange(const Offer& offer) const {
-  return !offer.fresh && setting_.config.restart.elastic && !application_.replaces;
+  return !offer.fresh && setting_.config.restart.elastic && !is_replacement();
 }
 
 // `sizes`: of the containers before the restore. `taken` stays as it is if that fails.

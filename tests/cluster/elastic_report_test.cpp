@@ -149,7 +149,7 @@ TEST(ElasticReport, lets_a_failure_roll_back_all_ranks_until_there_is_a_snapshot
     job.run_well_and_die([&](JobSession& session) {
       Grid grid(session);
       EXPECT_EQ(grid.restore(), 2U);
-      const auto obstacle = [&] { return session.impl().journal()->obstacle(); };
+      const auto obstacle = [&] { return session.impl().logged()->journal().obstacle(); };
       if (!other_ranks) {
         EXPECT_EQ(obstacle(), std::nullopt);
         return;

@@ -103,8 +103,8 @@ void StayCarrier::wait_all(const Received& received) {
 }
 
 void StayCarrier::wait(std::uint64_t seen, std::optional<replay::LongWait>& long_wait) {
-  if (!setting_.session.has_unchecked_messages()) return setting_.network.wait_for_news(seen);
-  if (!long_wait) long_wait.emplace(setting_.session.begin_wait());
+  if (!logged().is_unchecked()) return setting_.network.wait_for_news(seen);
+  if (!long_wait) long_wait.emplace(logged().begin_wait());
   const auto verdict = long_wait->look([this] { return needs(); });
   if (verdict == replay::LongWait::Verdict::goes_on) return setting_.network.wait_a_little(seen);
   journal().obstructs(long_wait->text(verdict, "a call"), replay::Journal::Until::next_snapshot);
@@ -121,7 +121,7 @@ std::optional<replay::DeadlockCheck::Needs> StayCarrier::needs() {
     const replay::Lane& lane = pending.number.lane;
     const replay::Pattern pattern = pending.any ? replay::Pattern{.peer = {}, .tag = pending.any}
                                                 : replay::Pattern{.peer = lane.peer, .tag = lane.tag};
-    needs.push_back(pending.sends ? *pending.need : setting_.session.deadlocks().traffic().message(pattern));
+    needs.push_back(pending.sends ? *pending.need : logged().deadlocks().traffic().message(pattern));
   }
   if (needs.empty()) return {};
   return needs;

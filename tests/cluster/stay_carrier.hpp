@@ -62,7 +62,8 @@ class StayCarrier {
     Buffer payload;
     bool is_complete = false;
   };
-  [[nodiscard]] replay::Journal& journal() { return *setting_.session.journal(); }
+  [[nodiscard]] rollback::LoggedRank& logged() { return *setting_.session.logged(); }
+  [[nodiscard]] replay::Journal& journal() { return logged().journal(); }
   [[nodiscard]] std::uint32_t me() const { return setting_.session.rank().value; }
   void receive_from(std::uint32_t peer, std::int32_t tag, Pending& pending);
   bool advance();
@@ -75,7 +76,7 @@ class StayCarrier {
   [[nodiscard]] std::optional<replay::DeadlockCheck::Needs> needs();
   // Until all ranks have compared their messages after a repair.
   [[nodiscard]] replay::Traffic* traffic() {
-    return setting_.session.has_unchecked_messages() ? &setting_.session.deadlocks().traffic() : nullptr;
+    return logged().is_unchecked() ? &logged().deadlocks().traffic() : nullptr;
   }
   void posted(const Pending& pending);
   [[noreturn]] void rolls_back(const Error& why);

@@ -77,7 +77,7 @@ void StayJob::refill(JobSession& session, StayCarrier& carrier) {
   constexpr std::int32_t kTag = 90;
   using AfterRestore = StaySetting::AfterRestore;
   if (setting_.after_restore == AfterRestore::nothing) return;
-  if (session.impl().journal()->began_later()) {
+  if (session.impl().logged()->journal().began_later()) {
     const std::lock_guard guard(mutex_);
     diverged_ = true;
   }
@@ -138,7 +138,7 @@ void StayJob::application(JobSession& session, StayCarrier& carrier, const std::
       }
       case Kind::snapshot: take_snapshot(session, snapshots_before(program, at)); break;
     }
-    if (session.impl().journal()->is_started()) note_state(rank, at, cells[1]);
+    if (session.impl().logged()->journal().is_started()) note_state(rank, at, cells[1]);
   }
   const std::lock_guard guard(mutex_);
   results_[rank] = cells[1];

@@ -3,8 +3,8 @@
 #include <exception>
 #include <utility>
 
+#include "rollback/part_computer.hpp"
 #include "session/exception.hpp"
-#include "session/part_computer.hpp"
 
 namespace cairn::test {
 
@@ -115,13 +115,13 @@ std::unique_ptr<StayProcess::Opened> StayProcess::open() {
                                                          .begins = [this](const auto& what) { begins(what); },
                                                          .replaces = replaces,
                                                          .seed = job_.seed * 1000 + number_});
-  opened->impl().use_hooks({.stays = [this, it] { return stays(*it); },
-                            .settled = [this](bool ok) { return settled(ok); },
-                            .recompute = recompute(),
-                            .at_restore = {},
-                            .at_safe_point = {}});
+  opened->impl().logged()->use_hooks({.stays = [this, it] { return stays(*it); },
+                                      .settled = [this](bool ok) { return settled(ok); },
+                                      .recompute = recompute(),
+                                      .at_restore = {},
+                                      .at_safe_point = {}});
   if (replaces) {
-    if (const auto taken = opened->impl().settle_prologue(); !taken)
+    if (const auto taken = opened->impl().logged()->settle_prologue(); !taken)
       throw Exception(ErrorKind::rollback, taken.error().text());
   }
   return opened;
@@ -169,8 +169,8 @@ void StayProcess::complete(Opened& opened) {
 
 // As Resilient::impatience().
 std::function<void()> StayProcess::impatience(Opened& opened) {
-  if (!opened.impl().has_unchecked_messages()) return {};
-  const auto wait = std::make_shared<replay::LongWait>(opened.impl().begin_wait());
+  if (!opened.impl().logged()->is_unchecked()) return {};
+  const auto wait = std::make_shared<replay::LongWait>(opened.impl().logged()->begin_wait());
   return [this, &opened, wait] {
     if (job_.pool.is_troubled()) return;
     const auto verdict = wait->look([] { return replay::DeadlockCheck::Needs{}; });
@@ -189,9 +189,9 @@ bool StayProcess::all_finished(Opened& opened) {
     }
   };
   while (true) {
-    if (opened.impl().replaces()) job_.pool.cut();
+    if (opened.impl().logged()->replaces()) job_.pool.cut();
     bool all = all_ranks(!job_.pool.is_troubled(), impatience(opened));
-    if (all && opened.impl().has_unchecked_messages()) all = all_ranks(messages_match());
+    if (all && opened.impl().logged()->is_unchecked()) all = all_ranks(messages_match());
     if (all) return true;
     left_ = Left::voted;
     if (!stay(opened)) return false;
@@ -224,7 +224,7 @@ bool StayProcess::stay(Opened& opened) {
   if (left_ == Left::met) return false;
   begins("a repair");
   job_.pool.cut();
-  if (const auto why = opened.impl().why_all_roll_back()) {
+  if (const auto why = opened.impl().logged()->why_all_roll_back()) {
     obstacle_ = *why;
     return false;
   }
@@ -234,7 +234,7 @@ bool StayProcess::stay(Opened& opened) {
   comm_.reset();
   if (left_ == Left::no) (void)all_ranks(false);
   presence_.can_stay = true;
-  if (!opened.impl().has_unchecked_messages()) presence_.have_caught_up = true;
+  if (!opened.impl().logged()->is_unchecked()) presence_.have_caught_up = true;
   left_ = Left::met;
   meet();
   if (!job_.pool.place(number_).all_stay) return false;
@@ -254,7 +254,7 @@ bool StayProcess::stay(Opened& opened) {
 Status StayProcess::enter_world(Opened& opened) {
   join_world();
   if (auto status = opened.impl().reconnect(environment()); !status) return status;
-  if (auto shipped = opened.impl().settle_prologue(); !shipped) return shipped;
+  if (auto shipped = opened.impl().logged()->settle_prologue(); !shipped) return shipped;
   auto again = opened.impl().restore_lost();
   if (!again) return fail(again.error());
   opened.carrier->goes_on(std::move(*again));

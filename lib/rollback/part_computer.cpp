@@ -1,4 +1,4 @@
-#include "session/part_computer.hpp"
+#include "rollback/part_computer.hpp"
 
 #include <exception>
 #include <utility>
@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "replay/part_work.hpp"
-#include "session/exception.hpp"
 
 namespace cairn {
 namespace {

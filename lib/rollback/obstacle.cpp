@@ -1,4 +1,4 @@
-#include "session/obstacle.hpp"
+#include "rollback/obstacle.hpp"
 
 namespace cairn {
 

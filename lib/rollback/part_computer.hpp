@@ -1,13 +1,14 @@
 // The application's functions that recompute the steps of a lost rank in parts, with their exceptions as errors.
 #pragma once
 
-#include <cairn/lost_part.hpp>
 #include <type_traits>
 #include <utility>
 
+#include <cairn/error.hpp>
+#include <cairn/lost_part.hpp>
+
 #include "base/error.hpp"
 #include "replay/helper_team.hpp"
-#include "session/exception.hpp"
 
 namespace cairn {
 

@@ -226,7 +226,7 @@ Environment Session::Mpi::environment_of(MpiComm& world, const Opening& opening,
           .memory = opening.memory,
           .leave_mark = [launcher](const Config& config, const CompletionMark& mark) { launcher.leave(config, mark); },
           .repaired = opening.repaired,
-          .only_lost_go_back = opening.only_lost_go_back,
+          .repairs = opening.repairs,
           .started = opening.repaired || has_all_ranks(opening.world) ? launcher.started : std::nullopt,
           .is_part = !opening.repaired && !has_all_ranks(opening.world),
           .by_a_rank = launcher.by_a_rank,
@@ -242,8 +242,9 @@ std::unique_ptr<Session> Session::open(const Opening& opening) {
   mpi->world = value_or_throw(MpiComm::duplicate(opening.world, MpiComm::kLargestTransfer, opening.lifeline));
   const auto launcher =
       opening.launcher ? *opening.launcher : value_or_throw(Launcher::share(*mpi->world, opening.failures));
+  const bool replaces = opening.repairs != nullptr && opening.repairs->only_lost_roll_back();
   auto opened = SessionImpl::open(Mpi::environment_of(*mpi->world, opening, launcher));
-  if (!opened && !opening.only_lost_go_back) mpi->leave_mark_of(opened.error(), launcher);
+  if (!opened && !replaces) mpi->leave_mark_of(opened.error(), launcher);
   auto impl = value_or_throw(std::move(opened));
   if (!impl) return nullptr;
   mpi->impl = impl.get();
@@ -257,7 +258,7 @@ std::unique_ptr<Session> Session::open(const Opening& opening) {
   mpi->guard_world(opening, launcher);
   if (impl->logged() != nullptr) {
     mpi->carry_messages(opening);
-    if (opening.only_lost_go_back) take_prologue(*impl, *mpi->carrier, mpi->ranks);
+    if (replaces) take_prologue(*impl, *mpi->carrier, mpi->ranks);
   }
   mpi->end = std::make_unique<MpiEnd>([impl = impl.get(), launcher, repairs = opening.repaired.has_value()] {
     repairs ? end_job_unfinished(*impl, launcher) : end_unfinished(*impl);
@@ -295,15 +296,16 @@ void Session::Mpi::hear_calls(const Opening& opening) {
     if (lifeline) lifeline->adopt(made);
   });
   if (lifeline) {
-    calls = std::make_unique<RepairCalls>(RepairCalls::Setting{.stays = opening.stays,
-                                                               .drains_others =
-                                                                   [this] {
-                                                                     if (carrier) carrier->drain();
-                                                                   },
-                                                               .limit = opening.repaired->config.recovery.limit,
-                                                               .has_threads = threads_may_communicate(),
-                                                               .log = impl->log()},
-                                          lifeline);
+    calls = std::make_unique<RepairCalls>(
+        RepairCalls::Setting{.stays = [repairs = opening.repairs] { return repairs->stays(); },
+                             .drains_others =
+                                 [this] {
+                                   if (carrier) carrier->drain();
+                                 },
+                             .limit = opening.repaired->config.recovery.limit,
+                             .has_threads = threads_may_communicate(),
+                             .log = impl->log()},
+        lifeline);
     guarding.emplace(*calls);
   }
   if (ring) ring->is_session(tap::member_of(ranks)->id);
@@ -339,14 +341,14 @@ void Session::Mpi::carry_messages(const Opening& opening) {
                               .journal = impl->logged()->journal(),
                               .deadlocks = impl->logged()->deadlocks(),
                               .stays =
-                                  [stays = opening.stays] {
-                                    const bool goes_on = stays();
+                                  [repairs = opening.repairs] {
+                                    const bool goes_on = repairs->stays();
                                     if (!goes_on) FailureHandler::tell_of_failure();
                                     return goes_on;
                                   },
                               .adopts = [this](MPI_Comm comm) { lifeline->adopt(comm); },
                               .limit = opening.repaired->config.recovery.limit,
-                              .replaces = opening.only_lost_go_back,
+                              .replaces = impl->logged()->replaces(),
                               .has_threads = threads_may_communicate(),
                               .present_call =
                                   [this] {
@@ -356,11 +358,6 @@ void Session::Mpi::carry_messages(const Opening& opening) {
                               .log = impl->log()},
       lifeline);
   carrying.emplace(*carrier);
-  impl->logged()->use_hooks({.stays = opening.stays,
-                             .settled = opening.settled,
-                             .recompute = opening.recompute,
-                             .at_restore = [this] { carrier->passes_restore(); },
-                             .at_safe_point = [this] { carrier->passes_safe_point(); }});
 }
 
 // All communicators are revoked by now.
@@ -374,23 +371,23 @@ bool Session::Mpi::leave_world() {
   return is_still;
 }
 
-Status Session::Mpi::enter_world(const Opening& opening) {
+Result<MPI_Comm> Session::Mpi::enter_world(const Opening& opening) {
   auto repaired = MpiComm::duplicate(opening.world, MpiComm::kLargestTransfer, opening.lifeline);
   if (!repaired) return fail(repaired.error());
   world = std::move(*repaired);
-  if (auto status = impl->reconnect(environment_of(*world, opening, *opening.launcher)); !status) return status;
+  if (auto status = impl->reconnect(environment_of(*world, opening, *opening.launcher)); !status)
+    return fail(status.error());
   if (ring) ring->is_served_by(server_of(*impl));
   const auto twin = own_duplicate(own());
   if (!twin) return fail(twin.error());
   join(*twin, opening);
   tap::copy_handler(ranks, *twin);
-  if (auto shipped = impl->logged()->settle_prologue(); !shipped) return shipped;
-  if (auto made = carrier->communicators().make_again(impl->ranks(), *twin); !made) return made;
-  auto again = impl->restore_lost();
-  if (!again) return fail(again.error());
-  carrier->goes_on(*twin, own(), lifeline, std::move(*again));
+  return *twin;
+}
+
+void Session::Mpi::go_on(MPI_Comm twin, std::vector<replay::Repeated> again, const Opening& opening) {
+  carrier->goes_on(twin, own(), lifeline, std::move(again));
   guard_world(opening, *opening.launcher);
-  return {};
 }
 
 MPI_Comm Session::comm() const { return mpi_->ranks; }

@@ -10,7 +10,7 @@
 
 #include "mpi/launcher.hpp"
 #include "mpi/lifeline.hpp"
-#include "rollback/message_hooks.hpp"
+#include "rollback/repairs.hpp"
 #include "session/environment.hpp"
 
 namespace cairn {
@@ -27,11 +27,7 @@ struct Session::Opening {
   std::shared_ptr<Lifeline> lifeline;
   std::shared_ptr<StoreMemory> memory;  // of this process's node, beyond the session
   State state = State::fresh;
-  // Only the lost ranks roll back: see MessageHooks.
-  std::function<bool()> stays;
-  std::function<bool(bool)> settled;
-  decltype(MessageHooks::recompute) recompute;
-  bool only_lost_go_back = false;
+  rollback::Repairs* repairs = nullptr;
   bool throws = true;  // how the application is told: by exceptions out of MPI calls, or by their return codes
   std::function<void()> failed_by_code;  // runs each time that it is told by a code
 };

@@ -62,9 +62,11 @@ struct Session::Mpi {
 
   // A survivor leaves a world in which a process has died. False: MPI still uses memory of the application.
   [[nodiscard]] bool leave_world();
-  // It joins the repaired world, and helps the lost ranks to restore. Collective over that world: a replacement opens a
-  // session and restores. communication: another process has died, or a rank cannot go on.
-  [[nodiscard]] Status enter_world(const Opening& opening);
+  // It joins the repaired world, and returns the application's communicator there. Collective over that world: a
+  // replacement opens a session. communication: another process has died.
+  [[nodiscard]] Result<MPI_Comm> enter_world(const Opening& opening);
+  // There its messages go on.
+  void go_on(MPI_Comm twin, std::vector<replay::Repeated> again, const Opening& opening);
 };
 
 }  // namespace cairn

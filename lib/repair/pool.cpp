@@ -37,7 +37,7 @@ struct Presence {
   std::uint32_t gives_up = 0;
   std::uint32_t can_stay = 0;
   std::uint32_t have_caught_up = 0;
-  Pool::Reason reason = Pool::Reason::none;
+  rollback::Obstacle::Weight reason = rollback::Obstacle::Weight::none;
   ProcessId process;
 };
 
@@ -91,7 +91,7 @@ Result<std::unique_ptr<Pool>> Pool::start(MPI_Comm world, const ConfigSource& so
   if (auto status = make_team(pool->pool_, pool->roster_, {}, pool->team_); !status) return fail(status.error());
   pool->lifeline_ = std::make_shared<Lifeline>(pool->pool_, pool->team_.world);
   Proposal start;
-  if (auto status = pool->gather(pool->pool_, false, start); !status) return fail(status.error());
+  if (auto status = pool->gather(pool->pool_, {}, start); !status) return fail(status.error());
   const ProcessId& first = start.processes.front();
   pool->mark_ = fmt::format("{}={}-{}-{}{}", respawn::kPoolVariable, pool->nodes_.front().host, first.number,
                             first.started, tap::is_world_replaced() ? respawn::kReplacesWorld : "");
@@ -154,16 +154,17 @@ void Pool::wait_as_spare(const std::function<void()>& meanwhile) {
   lifeline_->cut();
 }
 
-Result<Pool::Outcome> Pool::meet(bool done, bool under_way) {
-  if (!done) log_.debug("process {} joins the repair", this_process().number);
-  const auto over = is_over(done);
+Result<Pool::Verdict> Pool::meet(const Vote& vote) {
+  if (!vote.done) log_.debug("process {} joins the repair", this_process().number);
+  const auto over = is_over(vote.done);
   if (!over) return fail(over.error());
   if (*over) {
     end_strays();
-    return Outcome::over;
+    verdict_ = {.over = true};
+  } else if (auto status = rebuild(vote); !status) {
+    return fail(status.error());
   }
-  if (auto status = rebuild(under_way); !status) return fail(status.error());
-  return Outcome::repaired;
+  return verdict_;
 }
 
 // No limit here, because some ranks may still compute. If processes die meanwhile, the agreement of Open MPI 5.0 does
@@ -209,14 +210,14 @@ Status Pool::look_for_unknown_deaths(UnknownDeaths& unknown) const {
   return {};
 }
 
-Status Pool::rebuild(bool under_way) {
+Status Pool::rebuild(const Vote& vote) {
   Watchdog watchdog(pool_, config_.recovery.limit, "shrinking the pool", [this] { end_newcomers(); });
   while (true) {
     watchdog.step("shrinking the pool");
     auto live = ulfm::shrink(pool_);
     if (!live) return fail(live.error());
     pool_ = *live;
-    auto settled = settle(under_way, watchdog);
+    auto settled = settle(vote, watchdog);
     if (!settled) return fail(settled.error());
     if (*settled) return {};
     ulfm::revoke(pool_);
@@ -224,11 +225,11 @@ Status Pool::rebuild(bool under_way) {
 }
 
 // One try with the processes that are alive now. False: another process died meanwhile.
-Result<bool> Pool::settle(bool under_way, Watchdog& watchdog) {
+Result<bool> Pool::settle(const Vote& vote, Watchdog& watchdog) {
   watchdog.step("agreeing on the survivors");
   Proposal proposal;
-  Status status = gather(pool_, under_way, proposal);
-  if (status) status = grow_if_wanted(under_way, watchdog, proposal);
+  Status status = gather(pool_, vote, proposal);
+  if (status) status = grow_if_wanted(vote, watchdog, proposal);
   if (failed_growths_ > kMostFailedGrowths) return fail(status.error());
   watchdog.step("agreeing on a new world");
   if (status && proposal.repair.unfilled.empty())
@@ -245,16 +246,16 @@ Result<bool> Pool::settle(bool under_way, Watchdog& watchdog) {
 }
 
 // The live processes, by their numbers in the roster, which only a successful repair changes.
-Status Pool::gather(MPI_Comm live, bool under_way, Proposal& proposal) const {
+Status Pool::gather(MPI_Comm live, const Vote& vote, Proposal& proposal) const {
   int size = 0;
   MPI_Comm_size(live, &size);
   const Presence mine{.number = me_,
-                      .under_way = under_way ? 1U : 0U,
+                      .under_way = vote.under_way ? 1U : 0U,
                       .restored = restored_,
                       .gives_up = gives_up_ ? 1U : 0U,
-                      .can_stay = can_stay_ ? 1U : 0U,
-                      .have_caught_up = have_caught_up_ ? 1U : 0U,
-                      .reason = reason_,
+                      .can_stay = vote.rollback.can_stay ? 1U : 0U,
+                      .have_caught_up = vote.rollback.have_caught_up ? 1U : 0U,
+                      .reason = vote.rollback.obstacle.weight,
                       .process = this_process()};
   std::vector<Presence> all(static_cast<std::size_t>(size));
   const int code = MPI_Allgather(&mine, sizeof(Presence), MPI_BYTE, all.data(), sizeof(Presence), MPI_BYTE, live);
@@ -271,7 +272,7 @@ Status Pool::gather(MPI_Comm live, bool under_way, Proposal& proposal) const {
     proposal.best_reason = std::max(proposal.best_reason, present.reason);
     proposal.restored = std::max(proposal.restored, present.restored);
   }
-  if (auto status = share_sick(live, proposal); !status) return status;
+  if (auto status = share_sick(live, vote.sick, proposal); !status) return status;
   Roster before = roster_;
   if (proposal.have_caught_up) end_catch_ups(before);
   proposal.lost_in_catch_ups = lost_in_catch_ups(before, proposal.live);
@@ -313,15 +314,13 @@ void Pool::adopt(Proposal proposal) {
   const auto number = std::ranges::find(proposal.live, me_) - proposal.live.begin();
   failures_ = failures_of(before, proposal.live);
   repairs_without_effect_ = proposal.live.size() == before.size() ? repairs_without_effect_ + 1 : 0;
-  gives_reason_ = !proposal.lost_in_catch_ups && proposal.best_reason != Reason::none && proposal.gives_reason == me_;
+  verdict_ = {.only_lost_roll_back = proposal.all_stay,
+              .gives_reason =
+                  !proposal.lost_in_catch_ups && proposal.best_reason != Weight::none && proposal.gives_reason == me_};
   me_ = static_cast<std::uint32_t>(number);
   team_ = proposal.team;
   under_way_ |= proposal.under_way;
   gives_up_ |= proposal.gives_up;
-  all_stay_ = proposal.all_stay;
-  can_stay_ = false;
-  have_caught_up_ = false;
-  reason_ = Reason::none;
   repairs_without_progress_ = proposal.restored > progress_ ? 0 : repairs_without_progress_ + 1;
   progress_ = restored_ = std::max(progress_, proposal.restored);
   ++repairs_;
@@ -408,7 +407,7 @@ void Pool::log_why_all_roll_back(const Proposal& proposal) const {
   if (proposal.lost_in_catch_ups) {
     log_.info("all ranks roll back: two replacements of rank {} in a row died before they had caught up",
               proposal.lost_in_catch_ups->value);
-  } else if (!proposal.all_stay && proposal.best_reason == Reason::none &&
+  } else if (!proposal.all_stay && proposal.best_reason == Weight::none &&
              config_.recovery.rollback == Config::Recovery::Rollback::lost) {
     const bool one = proposal.cannot_stay.size() == 1;
     log_.info("all ranks roll back: {} {} cannot continue where {}", one ? "rank" : "ranks",

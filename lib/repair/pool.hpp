@@ -36,6 +36,7 @@
 #include "repair/muster.hpp"
 #include "repair/roles.hpp"
 #include "repair/watchdog.hpp"
+#include "rollback/host.hpp"
 #include "topology/sick_names.hpp"
 
 namespace cairn {
@@ -73,21 +74,6 @@ class Pool {
   [[nodiscard]] std::uint32_t repairs_without_progress() const { return repairs_without_progress_; }
   // Notes the snapshot that the application of this process has restored, for the next meeting. Local.
   void went_on_from(std::uint32_t version) { restored_ = std::max(restored_, version); }
-  // At the next meeting: whether this application rank can continue its call, so that only the lost ranks roll back.
-  // Local.
-  void can_stay(bool can) { can_stay_ = can; }
-  // At the next meeting: this application rank knows that all ranks that have rolled back alone have caught up. Local.
-  void all_have_caught_up() { have_caught_up_ = true; }
-  // Whether all surviving application ranks do so, and no rank has died in too many catch-ups. The same on all after a
-  // meeting.
-  [[nodiscard]] bool all_stay() const { return all_stay_; }
-  // At the next meeting: whether this process knows why all ranks roll back, or only what it has seen of that. Local.
-  enum class Reason : std::uint32_t { none, seen, known };
-  void has_reason(Reason reason) { reason_ = reason; }
-  // Whether it is the first of those that knew it; if nobody did, of those that have seen something.
-  [[nodiscard]] bool gives_reason() const { return gives_reason_; }
-  // At the next meeting: which nodes this process knows to be sick. Spares there are used last. Local.
-  void knows_sick(SickNames names) { sick_ = std::move(names); }
   // At the next meeting, this process will request the end of the job. Local.
   void give_up() { gives_up_ = true; }
   // Whether any process has requested it. The same on all after a meeting.
@@ -103,13 +89,30 @@ class Pool {
   // Sleeps until a meeting begins. Calls `meanwhile` again and again.
   void wait_as_spare(const std::function<void()>& meanwhile);
 
-  enum class Outcome { over, repaired };
+  // What this process tells the others at a meeting.
+  struct Vote {
+    bool done = false;       // all application ranks have finished, so the job is over
+    bool under_way = false;  // see above
+    rollback::Vote rollback = {};
+    SickNames sick = {};  // nodes that it knows to be sick: spares there are used last
+  };
+  // What follows; but for gives_reason the same on all.
+  struct Verdict {
+    bool over = false;
+    // All surviving application ranks can stay in their calls, and no rank has died in too many catch-ups.
+    bool only_lost_roll_back = false;
+    // This process is the first of those that know why all roll back; if nobody does, of those that have seen
+    // something.
+    bool gives_reason = false;
+  };
+  // Of the last meeting, or of that in which this process has joined.
+  [[nodiscard]] const Verdict& verdict() const { return verdict_; }
   // Collective among the live processes; to be called once the lifeline is cut, or by a head that has served to the
-  // end. `done`: all application ranks have finished, so the job is over. `under_way`: see above. Fails when the dead
-  // processes cannot be replaced.
-  [[nodiscard]] Result<Outcome> meet(bool done, bool under_way);
+  // end. Fails when the dead processes cannot be replaced.
+  [[nodiscard]] Result<Verdict> meet(const Vote& vote);
 
  private:
+  using Weight = rollback::Obstacle::Weight;
   // The communicators of one life.
   struct Team {
     MPI_Comm world = MPI_COMM_NULL;
@@ -133,7 +136,7 @@ class Pool {
     bool all_stay = true;
     bool have_caught_up = false;
     std::optional<Rank> lost_in_catch_ups;
-    Reason best_reason = Reason::none;  // why not
+    Weight best_reason = Weight::none;  // why not
     std::uint32_t gives_reason = 0;     // the first process that has it
     std::vector<std::uint32_t> cannot_stay;
     std::uint32_t restored = 0;  // the newest snapshot that any of them has restored
@@ -145,13 +148,13 @@ class Pool {
 
   [[nodiscard]] HeadMode head_mode() const { return config_.head.mode.value(); }
   void settle_head_mode(const Comm& world);
-  [[nodiscard]] Status gather(MPI_Comm live, bool under_way, Proposal& proposal) const;
+  [[nodiscard]] Status gather(MPI_Comm live, const Vote& vote, Proposal& proposal) const;
   // `helpers`: see helpers_of().
   [[nodiscard]] static Status make_team(MPI_Comm pool, const Roster& roster, const std::vector<std::uint32_t>& helpers,
                                         Team& team);
   [[nodiscard]] std::vector<std::uint32_t> helpers_after(const Proposal& proposal) const;
-  [[nodiscard]] Status rebuild(bool under_way);
-  [[nodiscard]] Result<bool> settle(bool under_way, Watchdog& watchdog);
+  [[nodiscard]] Status rebuild(const Vote& vote);
+  [[nodiscard]] Result<bool> settle(const Vote& vote, Watchdog& watchdog);
   [[nodiscard]] Error no_spare_left(const Proposal& proposal) const;
   void adopt(Proposal proposal);
   void meet_neighbours(const std::vector<ProcessId>& processes);
@@ -162,7 +165,7 @@ class Pool {
 
   // pool_sick.cpp
   [[nodiscard]] bool heeds_verdicts() const;
-  [[nodiscard]] Status share_sick(MPI_Comm live, Proposal& proposal) const;
+  [[nodiscard]] Status share_sick(MPI_Comm live, const SickNames& sick, Proposal& proposal) const;
   void log_sick(const Roster& before, const Proposal& proposal) const;
 
   void log_role() const;
@@ -172,7 +175,7 @@ class Pool {
   [[nodiscard]] bool a_worker_has_died() const;
 
   // pool_growth.cpp, and join()
-  [[nodiscard]] Status grow_if_wanted(bool under_way, Watchdog& watchdog, Proposal& proposal);
+  [[nodiscard]] Status grow_if_wanted(const Vote& vote, Watchdog& watchdog, Proposal& proposal);
   [[nodiscard]] std::vector<NodeId> wanted(const Proposal& proposal) const;
   [[nodiscard]] Result<bool> start_for(std::vector<NodeId> nodes, const Proposal& proposal);
   void end_strays() const;
@@ -200,17 +203,12 @@ class Pool {
   std::uint32_t repairs_without_progress_ = 0;
   std::uint32_t repairs_without_effect_ = 0;  // in a row, without a dead process
   std::uint32_t failed_growths_ = 0;          // in a row, that started no newcomers
-  SickNames sick_;                            // as this process knows
   std::set<std::string> closed_hosts_;        // that take no new processes; the same on all members
   std::string mark_;                          // variable in the environment of all new processes, of this pool alone
   bool strays_ = false;                       // there may be new processes that are in no pool
   bool under_way_ = false;
   bool gives_up_ = false;
-  bool can_stay_ = false;
-  bool have_caught_up_ = false;
-  bool all_stay_ = false;
-  Reason reason_ = Reason::none;
-  bool gives_reason_ = false;
+  Verdict verdict_;
 };
 
 }  // namespace cairn

@@ -19,7 +19,7 @@ constexpr std::chrono::minutes kLongestWelcome{10};
 }  // namespace
 
 // Starts new processes for the dead of one host after another. They join as spares and get work as in any repair.
-Status Pool::grow_if_wanted(bool under_way, Watchdog& watchdog, Proposal& proposal) {
+Status Pool::grow_if_wanted(const Vote& vote, Watchdog& watchdog, Proposal& proposal) {
   for (auto nodes = wanted(proposal); !nodes.empty(); nodes = wanted(proposal)) {
     watchdog.step("starting new processes");
     const auto started = start_for(std::move(nodes), proposal);
@@ -27,7 +27,7 @@ Status Pool::grow_if_wanted(bool under_way, Watchdog& watchdog, Proposal& propos
     if (!*started) return {};
     if (auto status = respawn::send_news(pool_, news()); !status) return status;
     proposal = {};
-    if (auto status = gather(pool_, under_way, proposal); !status) return status;
+    if (auto status = gather(pool_, vote, proposal); !status) return status;
   }
   return {};
 }
@@ -127,11 +127,11 @@ Result<std::unique_ptr<Pool>> Pool::join(MPI_Comm newcomers) {
   if (auto status = pool->take_news(reader, static_cast<std::uint32_t>(count - number)); !status)
     return fail(status.error());
   Watchdog watchdog(pool->pool_, config->recovery.limit, "joining the job");
-  auto settled = pool->settle(false, watchdog);
+  auto settled = pool->settle({}, watchdog);
   if (!settled) return fail(settled.error());
   if (*settled) return pool;
   ulfm::revoke(pool->pool_);
-  if (auto status = pool->rebuild(false); !status) return fail(status.error());
+  if (auto status = pool->rebuild({}); !status) return fail(status.error());
   return pool;
 }
 

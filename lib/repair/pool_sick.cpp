@@ -13,9 +13,9 @@ bool Pool::heeds_verdicts() const {
   return config_.localize.on && config_.localize.act >= localize::Act::avoid && head_mode() == HeadMode::rank;
 }
 
-Status Pool::share_sick(MPI_Comm live, Proposal& proposal) const {
+Status Pool::share_sick(MPI_Comm live, const SickNames& sick, Proposal& proposal) const {
   if (!heeds_verdicts()) return {};
-  auto bits = sick_bits(sick_, nodes_);
+  auto bits = sick_bits(sick, nodes_);
   const tap::Unheard own;
   const int code = MPI_Allreduce(MPI_IN_PLACE, bits.data(), static_cast<int>(bits.size()), MPI_UINT64_T, MPI_BOR, live);
   if (code != MPI_SUCCESS) return fail(mpi_error(code, "MPI_Allreduce"));

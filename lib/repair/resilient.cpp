@@ -48,7 +48,11 @@ Resilient*& Resilient::current() {
 }
 
 Resilient::Resilient(MPI_Comm world, std::unique_ptr<Pool> pool, Tells tells, ComputePart compute_part)
-    : world_(world), tells_(tells), compute_part_(std::move(compute_part)), pool_(std::move(pool)) {
+    : world_(world),
+      tells_(tells),
+      compute_part_(std::move(compute_part)),
+      pool_(std::move(pool)),
+      repairs_(*this, pool_->verdict().only_lost_roll_back) {
   // MPI reports deaths on this communicator too, whether or not Cairn uses it.
   MPI_Comm_get_errhandler(tap::is_world_replaced() ? tap::application_world() : world_, &errhandler_);
   judging_.emplace(judge_);
@@ -135,9 +139,8 @@ void Resilient::give_up(const CompletionMark& why, bool is_logged) {
   if (mpi_is_running()) MPI_Is_thread_main(&is_main);
   if (is_main == 0 || pool_->is_of_one_start()) abort_mpi();
   pool_->give_up();
-  pool_->lifeline()->cut();
-  if (pool_->me().role == Role::rank) (void)pool_->all_ranks(false);
-  meet();
+  alarm();
+  repairs_.meet();
   abort_mpi();
 }
 
@@ -147,32 +150,34 @@ std::unique_ptr<Session> Resilient::enter() {
     const Role role = pool_->me().role;
     if (role == Role::spare) {
       const SignalsOfOthers ignored;
-      pool_->wait_as_spare([this] { help(); });
+      pool_->wait_as_spare([this] {
+        if (helpers_) helpers_->help();
+      });
     } else {
       try {
         // A head gets no session: it has served to the end.
         if (auto session = open()) return session;
       } catch (const Exception& error) {
         // Survivors are in their calls yet. They roll back, and then all have the same error.
-        const bool others_stay = pool_->repairs() > 0 && pool_->all_stay();
+        const bool others_stay = repairs_.only_lost_roll_back();
         const bool failure = is_failure(error);
         if (!failure && !others_stay) {
           done_ = true;
           error_ = std::current_exception();
         }
-        if (!failure || error.kind() == ErrorKind::rollback) obstacle_ = {error.what(), Pool::Reason::known};
-        pool_->lifeline()->cut();
+        if (!failure || error.kind() == ErrorKind::rollback)
+          repairs_.cannot_go_on({error.what(), rollback::Obstacle::Weight::known});
+        alarm();
       }
-      if (role == Role::rank) (void)pool_->all_ranks(false);
     }
-    meet();
+    repairs_.meet();
   }
   if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
   return nullptr;
 }
 
 std::unique_ptr<Session> Resilient::open() {
-  left_ = Left::no;
+  repairs_.opens();
   auto session = Session::open(opening());
   entered_ = session != nullptr;
   session_ = session ? session->mpi_.get() : nullptr;
@@ -199,10 +204,7 @@ Session::Opening Resilient::opening() {
   opening.lifeline = pool_->lifeline();
   opening.memory = memory_;
   if (pool_->repairs() > 0) opening.state = entered_ ? State::survivor : State::replacement;
-  opening.only_lost_go_back = pool_->repairs() > 0 && pool_->all_stay();
-  opening.stays = [this] { return stays_in_call(); };
-  opening.settled = [this](bool ok) { return settled(ok); };
-  opening.recompute = recompute();
+  opening.repairs = &repairs_;
   opening.throws = tells_ == Tells::by_exception;
   opening.failed_by_code = [this] { note_failed_call(); };
   return opening;
@@ -215,22 +217,19 @@ void Resilient::remember(Session& session) {
 
 bool Resilient::complete(std::unique_ptr<Session> session) {
   remember(*session);
-  if (!all_finished(*session->mpi_)) {
-    if (left_ != Left::met) pool_->lifeline()->cut();
-    session_ = nullptr;
-    session.reset();
-    vote_and_meet();
+  if (!repairs_.all_finished()) {
+    leave(std::move(session));
     return over_;
   }
   done_ = true;
   finalize(*session);
   // The session is no longer needed: the spares can be called to the last meeting.
-  (void)pool_->all_ranks(true);
+  repairs_.vote_over(true);
   keep_world(*session);
   session_ = nullptr;
   session.reset();
-  pool_->lifeline()->cut();
-  meet();
+  alarm();
+  repairs_.meet();
   return over_;
 }
 
@@ -253,11 +252,14 @@ void Resilient::finalize(Session& session) {
 
 void Resilient::roll_back(std::unique_ptr<Session> session) {
   remember(*session);
-  if (left_ != Left::met) pool_->lifeline()->cut();
-  note_obstacle(*session->mpi_);
+  leave(std::move(session));
+}
+
+void Resilient::leave(std::unique_ptr<Session> session) {
+  repairs_.leaves();
   session_ = nullptr;
   session.reset();
-  vote_and_meet();
+  repairs_.rolls_back();
 }
 
 bool Resilient::rolls_back_instead(std::unique_ptr<Session>& session, const std::string& error) {
@@ -275,36 +277,26 @@ bool Resilient::rolls_back_instead(std::unique_ptr<Session>& session, const std:
   return true;
 }
 
-// Unless a call of the session has done so already.
-void Resilient::vote_and_meet() {
-  const Left left = std::exchange(left_, Left::no);
-  if (left == Left::met) return;
-  if (left == Left::no) (void)pool_->all_ranks(false);
-  meet();
-}
-
 void Resilient::abandon(std::unique_ptr<Session> session) {
   done_ = true;
-  pool_->lifeline()->cut();
+  alarm();
   session_ = nullptr;
   session.reset();
-  (void)pool_->all_ranks(true);
-  meet();
+  repairs_.vote_over(true);
+  repairs_.meet();
 }
 
-void Resilient::meet() {
+bool Resilient::meet(const rollback::Vote& vote) {
   const tap::Unheard own;  // a session may still be open
-  pool_->has_reason(obstacle_.reason);
-  pool_->knows_sick(memory_->sick());
-  const auto outcome = pool_->meet(done_, under_way_);
-  if (!outcome) end_job(outcome.error().text(), cause_of(outcome.error()));
-  over_ = *outcome == Pool::Outcome::over;
+  const auto verdict = pool_->meet({.done = done_, .under_way = under_way_, .rollback = vote, .sick = memory_->sick()});
+  if (!verdict) end_job(verdict.error().text(), cause_of(verdict.error()));
+  over_ = verdict->over;
   JobWorld* const job_world = JobWorld::current();
   if (!over_ && job_world != nullptr) job_world->note_repair();
   if (!over_) form_helper_team();
-  const std::string obstacle = std::exchange(obstacle_, {}).text;
-  if (!over_ && pool_->gives_reason()) Log(pool_->config().log.level).info("all ranks roll back: {}", obstacle);
+  if (verdict->gives_reason) Log(pool_->config().log.level).info("all ranks roll back: {}", vote.obstacle.text);
   if (!over_) end_if_repairs_do_not_help();
+  return verdict->only_lost_roll_back;
 }
 
 // All members of a pool decide alike, newcomers too: MPI_Abort does not reach processes that were started at another

@@ -31,13 +31,13 @@
 #include "recover/store_memory.hpp"
 #include "repair/failed_calls.hpp"
 #include "repair/pool.hpp"
-#include "replay/helper_team.hpp"
-#include "rollback/message_hooks.hpp"
+#include "rollback/helpers.hpp"
+#include "rollback/repairs.hpp"
 #include "tap/error_handlers.hpp"
 
 namespace cairn {
 
-class Resilient {
+class Resilient : private rollback::Host {
  public:
   // How an application learns of a failure in its own MPI calls.
   enum class Tells { by_exception, by_code };
@@ -51,7 +51,7 @@ class Resilient {
   // until this process replaces a dead one. Then if_wanted() gives the job to its application. False: the job is over,
   // or does not repair itself by its configuration. Collective with if_wanted(), which the application ranks call.
   static bool wait_to_take_over(MPI_Comm all);
-  ~Resilient();
+  ~Resilient() override;
   Resilient(const Resilient&) = delete;
   Resilient& operator=(const Resilient&) = delete;
 
@@ -86,24 +86,33 @@ class Resilient {
   [[nodiscard]] static std::unique_ptr<Resilient> taken_over(MPI_Comm world, Tells tells, ComputePart& compute_part);
   void follow_world(const Session& session);
   void keep_world(const Session& session) const;
-  // resilient_stay.cpp
-  bool stays_in_call();
-  [[nodiscard]] bool stay(Session::Mpi& session);
-  [[nodiscard]] bool settled(bool ok);
-  void note_obstacle(Session::Mpi& session);
-  [[nodiscard]] static bool messages_match(Session::Mpi& session);
-  [[nodiscard]] std::function<void()> impatience(Session::Mpi& session);
-  [[nodiscard]] bool all_finished(Session::Mpi& session);
+  // As the host of repairs: resilient_host.cpp.
+  [[nodiscard]] bool computes() const override { return pool_->me().role == Member::Role::rank; }
+  void alarm() override { pool_->lifeline()->cut(); }
+  [[nodiscard]] bool is_alarmed() override { return pool_->lifeline()->is_cut(); }
+  [[nodiscard]] bool vote(bool ok, const std::function<void()>& meanwhile) override {
+    return pool_->all_ranks(ok, meanwhile);
+  }
+  [[nodiscard]] bool meet(const rollback::Vote& vote) override;
+  void tell_of_failure() override;
+  [[nodiscard]] rollback::LoggedRank* rank() override;
+  void look_for_obstacles() override;
+  void passes_restore() override;
+  void passes_safe_point() override;
+  [[nodiscard]] bool leave_world() override;
+  [[nodiscard]] Status join_world() override;
+  [[nodiscard]] Status adopt() override;
+  [[nodiscard]] Result<std::vector<replay::Repeated>> settle_offer() override;
+  void go_on(std::vector<replay::Repeated> again) override;
+  [[nodiscard]] Status check_messages() override;
   // resilient_help.cpp
   void warn_if_parts_cannot_be_computed() const;
   void form_helper_team();
-  void help();
-  [[nodiscard]] decltype(MessageHooks::recompute) recompute();
-  void vote_and_meet();
+  [[nodiscard]] Recompute recompute() override;
+  void leave(std::unique_ptr<Session> session);
   void finalize(Session& session);
   // Notes how far the application has come.
   void remember(Session& session);
-  void meet();
   // True if an error is the consequence of a failure; remembers its text.
   bool is_failure(const Exception& error);
   // Ends the job after too many repairs in a row without progress.
@@ -125,18 +134,11 @@ class Resilient {
   ProcessId process_ = this_process();
   std::unique_ptr<Pool> pool_;
   std::shared_ptr<StoreMemory> memory_ = std::make_shared<StoreMemory>();
-  std::unique_ptr<MpiComm> helper_comm_;
-  std::unique_ptr<replay::HelperTeam> helpers_;  // of the last repair
-  Session::Mpi* session_ = nullptr;              // that this process has, as an application rank
-  // How far the application ranks have come in giving up that session: see Pool::all_ranks() and meet().
-  enum class Left { no, voted, met } left_ = Left::no;
-  // Why this process could not stay in its call at the last failure.
-  struct Obstacle {
-    std::string text;
-    Pool::Reason reason = Pool::Reason::none;
-  };
-  Obstacle obstacle_;
-  bool entered_ = false;  // as an application rank, before
+  std::unique_ptr<rollback::Helpers> helpers_;  // of the last repair
+  Session::Mpi* session_ = nullptr;             // that this process has, as an application rank
+  rollback::Repairs repairs_;
+  MPI_Comm twin_ = MPI_COMM_NULL;  // the application's communicator in the repaired world that its session has joined
+  bool entered_ = false;           // as an application rank, before
   bool under_way_ = false;
   bool done_ = false;  // all application ranks are through, or all know of the same error
   bool over_ = false;

@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <chrono>
 
+#include <fmt/format.h>
+
 #include "mpi/ulfm.hpp"
 #include "repair/resilient.hpp"
-#include "replay/part_work.hpp"
-#include "rollback/part_computer.hpp"
 
 namespace cairn {
 namespace {
@@ -45,33 +45,21 @@ void Resilient::warn_if_parts_cannot_be_computed() const {
 // After a repair: the team of this process, if it is in one.
 void Resilient::form_helper_team() {
   helpers_.reset();
-  helper_comm_.reset();
   if (!compute_part_ || pool_->helpers() == MPI_COMM_NULL) return;
   auto comm = MpiComm::take(pool_->helpers(), pool_->lifeline());
   if (!comm) return;
-  helper_comm_ = std::move(*comm);
-  helpers_ = std::make_unique<replay::HelperTeam>(replay::HelperTeam::Setting{
-      .comm = *helper_comm_,
+  helpers_ = std::make_unique<rollback::Helpers>(rollback::Helpers::Setting{
+      .comm = std::move(*comm),
       .is_gone = [deaths = Deaths(pool_->helpers())](std::uint32_t member) mutable { return deaths.has(member); },
-      .limit = pool_->config().recovery.limit});
+      .limit = pool_->config().recovery.limit,
+      .compute = compute_part_,
+      .me = fmt::format("process {}", this_process().number),
+      .log = Log(pool_->config().log.level)});
 }
 
-// In a spare. If a process that computes has died, the wait of this one ends, too.
-void Resilient::help() {
-  if (!helpers_) return;
-  (void)helpers_->help([&](replay::PartWork& work) {
-    Log(pool_->config().log.level)
-        .debug("process {} recomputes part {} of {} of rank {}", this_process().number, work.part(), work.parts(),
-               work.steps().rank);
-    return computer_of(compute_part_)(work);
-  });
-}
-
-decltype(MessageHooks::recompute) Resilient::recompute() {
+Resilient::Recompute Resilient::recompute() {
   if (!helpers_) return {};
-  return [this](const replay::LostSteps& steps, const replay::HelperTeam::Split& split) {
-    return helpers_->recompute(steps, split, computer_of(compute_part_));
-  };
+  return [this](const auto& steps, const auto& split) { return helpers_->recompute(steps, split); };
 }
 
 }  // namespace cairn

@@ -11,11 +11,12 @@
 
 namespace cairn::rollback {
 
-LoggedRank::LoggedRank(Setting setting)
+LoggedRank::LoggedRank(Setting setting, Repairs& repairs)
     : setting_(std::move(setting)),
+      repairs_(repairs),
       journal_(setting_.rank.value, setting_.replay.memory),
       choices_(setting_.rank, journal_, setting_.log),
-      replaces_(setting_.replaces) {}
+      replaces_(repairs.only_lost_roll_back()) {}
 
 void LoggedRank::joins(World world) {
   check(!world_);
@@ -40,9 +41,10 @@ void LoggedRank::open_spill() {
       most, [store = world_->local, rank = setting_.rank] { return store->create(names::spill(rank), 0, {}); });
 }
 
-std::optional<std::string> LoggedRank::why_all_roll_back() const {
-  if (auto obstacle = journal_.obstacle()) return obstacle;
-  if (replaces_ || !journal_.is_started()) return fmt::format("rank {} has not left restore()", setting_.rank.value);
+std::optional<Obstacle> LoggedRank::why_all_roll_back() const {
+  if (auto obstacle = journal_.obstacle()) return Obstacle{std::move(*obstacle), Obstacle::Weight::known};
+  if (replaces_ || !journal_.is_started())
+    return Obstacle{fmt::format("rank {} has not left restore()", setting_.rank.value), Obstacle::Weight::seen};
   return {};
 }
 
@@ -58,13 +60,11 @@ void LoggedRank::is_asked_to_stop() {
 Status LoggedRank::rolls_back(const std::string& what) {
   const std::string text = fmt::format("rank {} {}", setting_.rank.value, what);
   journal_.obstructs(text, Until::next_snapshot);
-  (void)(hooks_.stays && hooks_.stays());
+  (void)repairs_.stays();
   return fail(Code::communication, text);
 }
 
-bool LoggedRank::stays_after(const Error& error) {
-  return error.code == Code::communication && hooks_.stays && hooks_.stays();
-}
+bool LoggedRank::stays_after(const Error& error) { return error.code == Code::communication && repairs_.stays(); }
 
 Status LoggedRank::wait_patiently(const std::function<bool()>& done, const std::string& call, const Wait& wait) {
   using Verdict = replay::LongWait::Verdict;
@@ -113,7 +113,7 @@ std::optional<Version> LoggedRank::answer_of(std::uint64_t call) const {
 void LoggedRank::enters(std::uint64_t call, const std::function<Version(LevelId)>& reached) {
   journal_.enters(call);
   look_whether_caught_up();
-  if (hooks_.at_safe_point) hooks_.at_safe_point();
+  repairs_.host().passes_safe_point();
   const bool survives_nodes = setting_.replay.survives == Config::Replay::Survives::node;
   Version safe{};
   for (const LevelId level : LevelSet::all())

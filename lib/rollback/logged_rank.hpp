@@ -29,7 +29,8 @@
 #include "replay/journal.hpp"
 #include "replay/long_wait.hpp"
 #include "rollback/choice_record.hpp"
-#include "rollback/message_hooks.hpp"
+#include "rollback/phase.hpp"
+#include "rollback/repairs.hpp"
 #include "store/store.hpp"
 
 namespace cairn::rollback {
@@ -49,12 +50,12 @@ class LoggedRank {
  public:
   struct Setting {
     Rank rank;
-    bool replaces = false;  // this process takes the place of a lost rank, and only that one rolls back
     Config::Replay replay;
     std::chrono::milliseconds limit;  // [recovery] limit
     Log log;
   };
-  explicit LoggedRank(Setting setting);
+  // `repairs` must outlive this object.
+  LoggedRank(Setting setting, Repairs& repairs);
   LoggedRank(const LoggedRank&) = delete;
   LoggedRank& operator=(const LoggedRank&) = delete;
   ~LoggedRank() { leaves(); }
@@ -71,7 +72,6 @@ class LoggedRank {
 
   [[nodiscard]] replay::Journal& journal() { return journal_; }
   [[nodiscard]] replay::DeadlockCheck& deadlocks() { return deadlocks_; }
-  void use_hooks(MessageHooks hooks) { hooks_ = std::move(hooks); }
   void on_loss(OnLoss on_loss) { on_loss_ = std::move(on_loss); }
 
   // Whether it is a replacement that has not left restore(); that computes again what the lost rank had computed.
@@ -80,7 +80,11 @@ class LoggedRank {
   // Whether sums over all ranks have to be compared, since ranks have rolled back alone. The same on all ranks.
   [[nodiscard]] bool is_unchecked() const { return journal_.unchecked_since().has_value(); }
   // Why a failure would make all ranks roll back; nothing: this rank can continue its call.
-  [[nodiscard]] std::optional<std::string> why_all_roll_back() const;
+  [[nodiscard]] std::optional<Obstacle> why_all_roll_back() const;
+  [[nodiscard]] Rank number() const { return setting_.rank; }
+  [[nodiscard]] RankState state() const {
+    return {replaces_ ? Origin::replacement : Origin::first, catches_up(), is_unchecked()};
+  }
 
   // The application does what is not replayed; `what`: as in "rank 3 calls wait()", without the rank.
   void obstruct(const std::string& what, Until until);
@@ -143,10 +147,10 @@ class LoggedRank {
   };
 
   const Setting setting_;
+  Repairs& repairs_;
   replay::Journal journal_;
   replay::DeadlockCheck deadlocks_;  // while it is in a world
   ChoiceRecord choices_;
-  MessageHooks hooks_;
   std::optional<OnLoss> on_loss_;
   std::optional<World> world_;
   std::optional<CatchUp> catch_up_;  // since it has rolled back alone, while it is in that world

@@ -47,7 +47,7 @@ Status LoggedRank::settle_prologue() {
 }
 
 Status LoggedRank::begins(std::uint64_t call) {
-  if (hooks_.at_restore) hooks_.at_restore();
+  repairs_.host().passes_restore();
   auto choices = replay::exchange(world_->ranks, journal_.prologue().choices_by_peer());
   if (!choices) return fail(choices.error());
   journal_.prologue().keep_choices(std::move(*choices));
@@ -84,7 +84,7 @@ Result<LoggedRank::Settled> LoggedRank::settle(std::uint64_t epoch, std::uint64_
 }
 
 Result<LoggedRank::Settled> LoggedRank::takes_over(std::uint64_t epoch, Version last, const Status& completed) {
-  if (hooks_.at_restore) hooks_.at_restore();
+  repairs_.host().passes_restore();
   const auto started = journal_.start(epoch);
   open_spill();
   auto taken = settle(epoch, epoch, last);
@@ -93,7 +93,7 @@ Result<LoggedRank::Settled> LoggedRank::takes_over(std::uint64_t epoch, Version 
   if (taken) replaces_ = false;
   if (!taken && taken.error().code != Code::communication)
     journal_.obstructs(taken.error().text(), Until::next_snapshot);
-  if (!hooks_.settled || !hooks_.settled(taken.has_value()))
+  if (!repairs_.settled(taken.has_value()))
     return fail(Code::communication, taken ? "another rank cannot continue" : taken.error().text());
   catch_up_ = CatchUp{world_->trace.span_beside("catch up")};
   look_whether_caught_up();
@@ -102,7 +102,7 @@ Result<LoggedRank::Settled> LoggedRank::takes_over(std::uint64_t epoch, Version 
 
 // Whatever goes wrong here, the replacement still has the restored state and all messages, and computes alone.
 std::optional<std::uint64_t> LoggedRank::recompute() {
-  const auto recompute = std::exchange(hooks_.recompute, {});
+  const auto recompute = repairs_.host().recompute();
   if (!recompute || !catches_up()) return {};
   const auto alone = [&](const Error& why) -> std::optional<std::uint64_t> {
     const std::string text = fmt::format("rank {} recomputes its steps alone: {}", setting_.rank.value,

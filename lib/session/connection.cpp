@@ -98,7 +98,7 @@ std::optional<EngineSetup> engine_setup(const Environment& environment, const Co
   if (!membership.acts_for_node()) return {};
   const bool remembers = config.restart.use_failure_topology;
   EngineOptions options = engine_options(config, membership.topology, membership.node);
-  options.keeps_calls = environment.only_lost_go_back;
+  options.keeps_calls = environment.repairs != nullptr && environment.repairs->only_lost_roll_back();
   options.is_in_world = !environment.world_mode.replaced;
   options.after_end = environment.has_ended && environment.has_ended(config);
   return EngineSetup{.control = membership.control,

@@ -17,6 +17,7 @@
 #include "config/config.hpp"
 #include "level/level.hpp"
 #include "recover/store_memory.hpp"
+#include "rollback/repairs.hpp"
 #include "session/handover.hpp"
 #include "session/world_mode.hpp"
 #include "store/store.hpp"
@@ -49,8 +50,8 @@ struct Environment {
   std::shared_ptr<StoreMemory> memory;
   LeaveMark leave_mark = {};  // empty: no reports
   std::optional<RepairedWorld> repaired = std::nullopt;
-  // After a repair: survivors continue their calls, and a rank that opens a session takes the place of a lost one.
-  bool only_lost_go_back = false;
+  // Where the job repairs itself: this process's part in that. It must outlive the session.
+  rollback::Repairs* repairs = nullptr;
   // The processes that were started for this session, which must have exactly these; none: unknown.
   std::optional<StartedNumbers> started = std::nullopt;
   // Only some of the job's processes open this session.

@@ -30,13 +30,11 @@ Result<std::unique_ptr<SessionImpl>> SessionImpl::open(const Environment& enviro
       .auto_levels = AutoLevels::make(*config, life.usable, life.incarnation, topology.node_count(), life.measured),
       .last_version = life.last_version};
   std::unique_ptr<rollback::LoggedRank> logged;
-  if (config->recovery.rollback == Config::Recovery::Rollback::lost)
-    logged =
-        std::make_unique<rollback::LoggedRank>(rollback::LoggedRank::Setting{.rank = application.rank,
-                                                                             .replaces = environment.only_lost_go_back,
-                                                                             .replay = config->replay,
-                                                                             .limit = config->recovery.limit,
-                                                                             .log = log});
+  if (environment.repairs != nullptr && config->recovery.rollback == Config::Recovery::Rollback::lost)
+    logged = std::make_unique<rollback::LoggedRank>(
+        rollback::LoggedRank::Setting{
+            .rank = application.rank, .replay = config->replay, .limit = config->recovery.limit, .log = log},
+        *environment.repairs);
   Setting setting{.config = std::move(*config),
                   .log = log,
                   .clock = environment.clock,

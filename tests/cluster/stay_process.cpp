@@ -3,7 +3,6 @@
 #include <exception>
 #include <utility>
 
-#include "rollback/part_computer.hpp"
 #include "session/exception.hpp"
 
 namespace cairn::test {
@@ -24,6 +23,8 @@ StayProcess::StayProcess(const Job& job, StayPool::Process number, std::uint64_t
   };
 }
 
+StayProcess::~StayProcess() = default;
+
 void StayProcess::begins(const std::string& operation) {
   job_.on_begin(number_, ++begun_);
   if (!plan_->next(operation) || has_died()) throw Died();
@@ -41,36 +42,33 @@ void StayProcess::run(const Application& application) {
     error_ = error.what();
     job_.pool.dies(number_);
   }
+  opened_.reset();
   helpers_.reset();
-  helper_comm_.reset();
   comm_.reset();
   if (!over_) job_.pool.has_ended(number_);
 }
 
 // From one meeting to the next, or a rank to the next in which it opens another session.
 void StayProcess::live(const Application& application) {
-  join_world();
+  find_place();
   if (place_.member.role == Member::Role::spare) {
-    job_.pool.wait_as_spare(helpers_ ? [this] { help(); } : std::function<void()>());
+    job_.pool.wait_as_spare(helpers_ ? [this] { helpers_->help(); } : std::function<void()>());
     if (has_died()) throw Died();
-    return meet();
+    return repairs_.meet();
   }
-  std::unique_ptr<Opened> opened;
   try {
-    left_ = Left::no;
-    opened = open();
+    open();
   } catch (const Exception& error) {
     if (has_died()) throw Died();
-    obstacle_ = error.what();
-    job_.pool.cut();
+    repairs_.cannot_go_on({error.what(), rollback::Obstacle::Weight::known});
+    alarm();
   }
-  if (opened) return play(std::move(opened), application);
+  if (opened_) return play(application);
   if (has_died()) throw Died();
-  if (place_.member.role == Member::Role::rank) (void)all_ranks(false);
-  meet();
+  repairs_.meet();
 }
 
-void StayProcess::join_world() {
+void StayProcess::find_place() {
   place_ = job_.pool.place(number_);
   comm_.reset();
   if (place_.member.role != Member::Role::spare)
@@ -94,43 +92,38 @@ Environment StayProcess::environment() {
       .clock = [number = number_] { return real_time(number); },
       .memory = memory_,
       .repaired = std::move(world),
-      .only_lost_go_back = place_.repairs > 0 && place_.all_stay};
+      .repairs = &repairs_};
   environment.look_at_host = [] { return HostState{}; };
   return environment;
 }
 
-std::unique_ptr<StayProcess::Opened> StayProcess::open() {
+void StayProcess::open() {
+  repairs_.opens();
   auto impl = value_or_throw(SessionImpl::open(environment()));
-  if (!impl) return nullptr;
+  if (!impl) return;
   auto opened = std::make_unique<Opened>();
   opened->session = std::make_unique<JobSession>(std::move(impl), *place_.world);
-  Opened* const it = opened.get();
-  const bool replaces = place_.repairs > 0 && place_.all_stay;
+  const bool replaces = opened->impl().logged()->replaces();
   opened->carrier =
       std::make_unique<StayCarrier>(StayCarrier::Setting{.session = opened->impl(),
                                                          .network = job_.network,
-                                                         .is_troubled = [this] { return job_.pool.is_troubled(); },
-                                                         .stays = [this, it] { return stays(*it); },
-                                                         .cut = [this] { job_.pool.cut(); },
+                                                         .is_troubled = [this] { return is_alarmed(); },
+                                                         .stays = [this] { return repairs_.stays(); },
+                                                         .cut = [this] { alarm(); },
                                                          .begins = [this](const auto& what) { begins(what); },
                                                          .replaces = replaces,
                                                          .seed = job_.seed * 1000 + number_});
-  opened->impl().logged()->use_hooks({.stays = [this, it] { return stays(*it); },
-                                      .settled = [this](bool ok) { return settled(ok); },
-                                      .recompute = recompute(),
-                                      .at_restore = {},
-                                      .at_safe_point = {}});
   if (replaces) {
     if (const auto taken = opened->impl().logged()->settle_prologue(); !taken)
       throw Exception(ErrorKind::rollback, taken.error().text());
   }
-  return opened;
+  opened_ = std::move(opened);
 }
 
-void StayProcess::play(std::unique_ptr<Opened> opened, const Application& application) {
+void StayProcess::play(const Application& application) {
   bool rolls_back = false;
   try {
-    application(*opened->session, *opened->carrier);
+    application(*opened_->session, *opened_->carrier);
     ended_at_ = plan_->operations;
   } catch (const Exception& error) {
     rolls_back = true;
@@ -141,165 +134,100 @@ void StayProcess::play(std::unique_ptr<Opened> opened, const Application& applic
   }
   if (has_died()) throw Died();
   if (error_) done_ = true;  // the job ends
-  if (rolls_back) return roll_back(std::move(opened));
-  complete(*opened);
-  opened.reset();
-  if (has_died()) throw Died();
-  if (done_) job_.pool.cut();
-  vote_and_meet();
+  if (rolls_back) {
+    under_way_ = under_way_ || opened_->impl().is_under_way();
+    return leave();
+  }
+  complete();
 }
 
 // As Resilient::complete().
-void StayProcess::complete(Opened& opened) {
+void StayProcess::complete() {
   under_way_ = true;
-  if (!all_finished(opened)) {
-    if (left_ != Left::met) job_.pool.cut();
-    return;
-  }
+  if (!repairs_.all_finished()) return leave();
   done_ = true;
   try {
-    opened.session->finalize();
+    opened_->session->finalize();
   } catch (const Exception& error) {
     const bool is_failure = error.kind() == ErrorKind::rollback || error.kind() == ErrorKind::communication;
-    if (!is_failure && !job_.pool.is_troubled()) error_ = error.what();
+    if (!is_failure && !is_alarmed()) error_ = error.what();
   }
-  (void)all_ranks(true);
-  left_ = Left::voted;
-}
-
-// As Resilient::impatience().
-std::function<void()> StayProcess::impatience(Opened& opened) {
-  if (!opened.impl().logged()->is_unchecked()) return {};
-  const auto wait = std::make_shared<replay::LongWait>(opened.impl().logged()->begin_wait());
-  return [this, &opened, wait] {
-    if (job_.pool.is_troubled()) return;
-    const auto verdict = wait->look([] { return replay::DeadlockCheck::Needs{}; });
-    if (verdict == replay::LongWait::Verdict::goes_on) return;
-    opened.impl().obstruct(wait->text(verdict, "finalize()"), replay::Journal::Until::next_snapshot);
-    job_.pool.cut();
-  };
-}
-
-bool StayProcess::all_finished(Opened& opened) {
-  const auto messages_match = [&] {
-    try {
-      return opened.impl().check_messages().has_value();
-    } catch (const Exception&) {
-      return false;
-    }
-  };
-  while (true) {
-    if (opened.impl().logged()->replaces()) job_.pool.cut();
-    bool all = all_ranks(!job_.pool.is_troubled(), impatience(opened));
-    if (all && opened.impl().logged()->is_unchecked()) all = all_ranks(messages_match());
-    if (all) return true;
-    left_ = Left::voted;
-    if (!stay(opened)) return false;
-  }
-}
-
-void StayProcess::roll_back(std::unique_ptr<Opened> opened) {
-  under_way_ = under_way_ || opened->impl().is_under_way();
-  if (left_ != Left::met) job_.pool.cut();
-  opened.reset();
-  vote_and_meet();
-}
-
-void StayProcess::vote_and_meet() {
-  const Left left = std::exchange(left_, Left::no);
-  if (left == Left::met) return;
-  if (left == Left::no) (void)all_ranks(false);
-  meet();
-}
-
-bool StayProcess::stays(Opened& opened) {
+  repairs_.vote_over(true);
+  opened_.reset();
   if (has_died()) throw Died();
-  if (stay(opened)) return true;
-  if (job_.seed % 2 == 0) throw Exception(ErrorKind::rollback, "a process died");
-  return false;
+  alarm();
+  repairs_.meet();
 }
 
-// As Resilient::stay().
-bool StayProcess::stay(Opened& opened) {
-  if (left_ == Left::met) return false;
-  begins("a repair");
-  job_.pool.cut();
-  if (const auto why = opened.impl().logged()->why_all_roll_back()) {
-    obstacle_ = *why;
-    return false;
-  }
-  under_way_ = true;
-  opened.carrier->harvest();
-  opened.impl().disconnect();
-  comm_.reset();
-  if (left_ == Left::no) (void)all_ranks(false);
-  presence_.can_stay = true;
-  if (!opened.impl().logged()->is_unchecked()) presence_.have_caught_up = true;
-  left_ = Left::met;
-  meet();
-  if (!job_.pool.place(number_).all_stay) return false;
-  left_ = Left::no;
-  const Status joined = enter_world(opened);
-  if (has_died()) throw Died();
-  if (!joined) {
-    obstacle_ = joined.error().text();
-    job_.pool.cut();
-  }
-  const bool all = settled(joined.has_value());
-  if (all) job_.on_stayed(place_.member.rank);
+void StayProcess::leave() {
+  repairs_.leaves();
+  opened_.reset();
+  repairs_.rolls_back();
+}
+
+bool StayProcess::vote(bool ok, const std::function<void()>& meanwhile) {
+  begins("a vote");
+  const bool all = job_.pool.all_ranks(number_, ok, meanwhile);
+  if (std::exchange(has_joined_, false) && all) job_.on_stayed(place_.member.rank);
   return all;
 }
 
-// As Session::Mpi::enter_world().
-Status StayProcess::enter_world(Opened& opened) {
-  join_world();
-  if (auto status = opened.impl().reconnect(environment()); !status) return status;
-  if (auto shipped = opened.impl().logged()->settle_prologue(); !shipped) return shipped;
-  auto again = opened.impl().restore_lost();
-  if (!again) return fail(again.error());
-  opened.carrier->goes_on(std::move(*again));
-  return {};
-}
-
-bool StayProcess::all_ranks(bool ok, const std::function<void()>& meanwhile) {
-  begins("a vote");
-  return job_.pool.all_ranks(number_, ok, meanwhile);
-}
-
-bool StayProcess::settled(bool ok) {
-  if (all_ranks(ok)) return true;
-  left_ = Left::voted;
-  return false;
-}
-
-void StayProcess::meet() {
+bool StayProcess::meet(const rollback::Vote& vote) {
   begins("a meeting");
-  StayPool::Presence presence = std::exchange(presence_, {});
-  presence.done = done_;
-  presence.under_way = under_way_;
-  over_ = job_.pool.meet(number_, presence) == StayPool::Outcome::over;
-  if (!over_) form_helper_team();
+  if (!vote.obstacle.text.empty()) obstacle_ = vote.obstacle.text;
+  over_ = job_.pool.meet(number_, {done_, under_way_, vote.can_stay, vote.have_caught_up}) == StayPool::Outcome::over;
+  if (over_) return false;
+  form_helper_team();
+  return job_.pool.place(number_).all_stay;
 }
+
+void StayProcess::tell_of_failure() {
+  if (has_died()) throw Died();
+  if (job_.seed % 2 == 0) throw Exception(ErrorKind::rollback, "a process died");
+}
+
+rollback::LoggedRank* StayProcess::rank() { return opened_ ? opened_->impl().logged() : nullptr; }
+
+bool StayProcess::leave_world() {
+  begins("a repair");
+  under_way_ = true;
+  opened_->carrier->harvest();
+  opened_->impl().disconnect();
+  comm_.reset();
+  return true;
+}
+
+// As Session::Mpi::enter_world().
+Status StayProcess::join_world() {
+  find_place();
+  has_joined_ = true;
+  return opened_->impl().reconnect(environment());
+}
+
+Result<std::vector<replay::Repeated>> StayProcess::settle_offer() { return opened_->impl().restore_lost(); }
+
+void StayProcess::go_on(std::vector<replay::Repeated> again) { opened_->carrier->goes_on(std::move(again)); }
+
+Status StayProcess::check_messages() { return opened_->impl().check_messages(); }
 
 // As in repair/resilient_help.
 void StayProcess::form_helper_team() {
   helpers_.reset();
-  helper_comm_.reset();
   const auto team = job_.pool.helpers(number_);
   if (!team) return;
-  helper_comm_ = std::make_unique<FaultyComm>(team->world->member(team->me), plan_);
-  helpers_ = std::make_unique<replay::HelperTeam>(replay::HelperTeam::Setting{
-      .comm = *helper_comm_,
+  helpers_ = std::make_unique<rollback::Helpers>(rollback::Helpers::Setting{
+      .comm = std::make_unique<FaultyComm>(team->world->member(team->me), plan_),
       .is_gone = [this, team](std::uint32_t member) { return job_.pool.is_dying(team->processes.at(member)); },
-      .limit = job_.config.recovery.limit});
+      .limit = job_.config.recovery.limit,
+      .compute = job_.compute_part,
+      .me = "a process",
+      .log = Log::silent()});
 }
 
-void StayProcess::help() { (void)helpers_->help(computer_of(job_.compute_part)); }
-
-decltype(MessageHooks::recompute) StayProcess::recompute() {
+StayProcess::Recompute StayProcess::recompute() {
   if (!helpers_) return {};
-  return [this](const replay::LostSteps& steps, const replay::HelperTeam::Split& split) {
-    auto parts = helpers_->recompute(steps, split, computer_of(job_.compute_part));
+  return [this](const auto& steps, const auto& split) {
+    auto parts = helpers_->recompute(steps, split);
     if (parts) ++recomputed_;
     return parts;
   };

@@ -9,6 +9,8 @@
 #include <string>
 
 #include "config/config.hpp"
+#include "rollback/helpers.hpp"
+#include "rollback/repairs.hpp"
 #include "session/session_impl.hpp"
 #include "stay_carrier.hpp"
 #include "stay_network.hpp"
@@ -19,7 +21,7 @@
 
 namespace cairn::test {
 
-class StayProcess {
+class StayProcess : private rollback::Host {
  public:
   // What all processes of a job share. Stores are by node.
   struct Job {
@@ -39,6 +41,7 @@ class StayProcess {
   using Application = std::function<void(JobSession& session, StayCarrier& carrier)>;
   // It dies at the `death`-th of its operations: messages, calls of its Comms, votes, meetings.
   StayProcess(const Job& job, StayPool::Process number, std::uint64_t death);
+  ~StayProcess() override;
 
   // It dies now, whatever it does. Called by another thread.
   void strike();
@@ -61,28 +64,33 @@ class StayProcess {
  private:
   struct Died {};
   struct Opened;
-  enum class Left { no, voted, met };
-
   void live(const Application& application);
   [[nodiscard]] Environment environment();
-  [[nodiscard]] std::unique_ptr<Opened> open();
-  void play(std::unique_ptr<Opened> opened, const Application& application);
-  void join_world();
-  void complete(Opened& opened);
-  [[nodiscard]] bool all_finished(Opened& opened);
-  void roll_back(std::unique_ptr<Opened> opened);
-  [[nodiscard]] bool stays(Opened& opened);
-  [[nodiscard]] bool stay(Opened& opened);
-  [[nodiscard]] Status enter_world(Opened& opened);
-  [[nodiscard]] bool all_ranks(bool ok, const std::function<void()>& meanwhile = {});
-  [[nodiscard]] std::function<void()> impatience(Opened& opened);
-  [[nodiscard]] bool settled(bool ok);
-  void vote_and_meet();
-  void meet();
+  void open();
+  void play(const Application& application);
+  void find_place();
+  void complete();
+  void leave();
+  // As the host of repairs.
+  [[nodiscard]] bool computes() const override { return place_.member.role == Member::Role::rank; }
+  void alarm() override { job_.pool.cut(); }
+  [[nodiscard]] bool is_alarmed() override { return job_.pool.is_troubled(); }
+  [[nodiscard]] bool vote(bool ok, const std::function<void()>& meanwhile) override;
+  [[nodiscard]] bool meet(const rollback::Vote& vote) override;
+  void tell_of_failure() override;
+  [[nodiscard]] rollback::LoggedRank* rank() override;
+  void look_for_obstacles() override {}
+  void passes_restore() override {}
+  void passes_safe_point() override {}
+  [[nodiscard]] bool leave_world() override;
+  [[nodiscard]] Status join_world() override;
+  [[nodiscard]] Status adopt() override { return {}; }
+  [[nodiscard]] Result<std::vector<replay::Repeated>> settle_offer() override;
+  void go_on(std::vector<replay::Repeated> again) override;
+  [[nodiscard]] Status check_messages() override;
   void begins(const std::string& operation);
   void form_helper_team();
-  void help();
-  [[nodiscard]] decltype(MessageHooks::recompute) recompute();
+  [[nodiscard]] Recompute recompute() override;
 
   const Job& job_;
   StayPool::Process number_;
@@ -90,10 +98,10 @@ class StayProcess {
   std::shared_ptr<StoreMemory> memory_ = std::make_shared<StoreMemory>();
   StayPool::Place place_;
   std::unique_ptr<Comm> comm_;  // of the present world
-  std::unique_ptr<Comm> helper_comm_;
-  std::unique_ptr<replay::HelperTeam> helpers_;
-  StayPool::Presence presence_;
-  Left left_ = Left::no;
+  std::unique_ptr<rollback::Helpers> helpers_;
+  rollback::Repairs repairs_{*this};
+  std::unique_ptr<Opened> opened_;
+  bool has_joined_ = false;  // a repaired world, with its session
   bool over_ = false;
   bool done_ = false;
   bool under_way_ = false;

@@ -601,7 +601,7 @@ MENDINGS = [
     # Only the lost ranks roll back.
     Mending("a failure that strikes a call of the session makes all ranks roll back", [
         Edit("lib/rollback/logged_rank.cpp",
-             "error.code == Code::communication && hooks_.stays && hooks_.stays();",
+             "error.code == Code::communication && repairs_.stays();",
              "error.code == Code::communication && false;"),
     ], seen_by="Stay.comes_to_the_same_result_whichever_operation_a_rank_dies_at", test="cluster_stay"),
     Mending("a replacement takes snapshots again in calls that others have made", [

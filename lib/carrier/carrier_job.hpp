@@ -32,10 +32,9 @@ class CarrierJob {
     replay::Journal& journal;
     replay::DeadlockCheck& deadlocks;
     std::function<bool()> stays;
-    std::function<void(MPI_Comm)> adopts = [](MPI_Comm) {};  // a communicator to be revoked after a failure
-    std::chrono::milliseconds limit;                         // of a catch-up that stands still
-    bool replaces = false;     // this process takes the place of a dead rank, and only that one rolls back
-    bool has_threads = false;  // several threads may make calls
+    std::function<void(MPI_Comm)> adopts = [](MPI_Comm) {};            // a communicator to be revoked after a failure
+    std::chrono::milliseconds limit;                                   // of a catch-up that stands still
+    bool has_threads = false;                                          // several threads may make calls
     std::function<std::string()> present_call = [] { return "MPI"; };  // of the application
     Log log;
   };

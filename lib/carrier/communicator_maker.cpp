@@ -139,7 +139,7 @@ std::optional<int> CommunicatorMaker::get_known(const Making& making, MPI_Comm* 
     }
     case ChannelBook::Known::nothing: break;
   }
-  if (job_.setting().replaces && !job_.journal().is_started() && making.callers.size() > 1)
+  if (job_.journal().is_replacement() && !job_.journal().is_started() && making.callers.size() > 1)
     return job_.rolls_back(fmt::format("{}: no survivor knows the communicator of its {} before restore()",
                                        job_.my_name(), making.call.call));
   return {};

@@ -128,7 +128,7 @@ int MessageCarrier::makes_other(const tap::OtherCall& call) {
   const bool early = !journal.is_started();
   const std::string what = fmt::format("{} calls {}{}", job_.my_name(), call.name, early ? " before restore()" : "");
   // The others do not take part: they have been here before, or come here only later.
-  if ((early && job_.setting().replaces) || journal.catches_up()) return job_.rolls_back(what);
+  if ((early && journal.is_replacement()) || journal.catches_up()) return job_.rolls_back(what);
   job_.obstructs(what, early || call.lasts ? Journal::Until::end : Journal::Until::next_snapshot);
   return receives_.leave_open_to_mpi(fmt::format("calls {}", call.name));
 }

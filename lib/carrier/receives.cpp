@@ -71,7 +71,7 @@ int Receives::begin(const IncomingMessage& m, PendingMessage& pending) {
   pending.channel = &job_.channel_of(m.comm);
   pending.in = m;
   if (is_choice(m.peer, m.tag)) {
-    if (job_.setting().replaces) {
+    if (job_.journal().is_replacement()) {
       const auto named = message_of_the_dead(m);
       return named ? begin(*named, pending) : job_.rolls_back(named.error());
     }

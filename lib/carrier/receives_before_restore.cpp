@@ -34,7 +34,7 @@ void Receives::note_choice(std::uint64_t choice, const tap::IncomingMessage& m, 
 
 // If a process dies, all ranks roll back: none has left restore().
 int Receives::receive_any(const tap::IncomingMessage& m, MPI_Status* status) {
-  if (job_.setting().replaces) {
+  if (job_.journal().is_replacement()) {
     const auto named = message_of_the_dead(m);
     return named ? receive(*named, status) : job_.rolls_back(named.error());
   }
@@ -52,7 +52,7 @@ int Receives::receive_any(const tap::IncomingMessage& m, MPI_Status* status) {
 
 int Receives::probe_any(MPI_Comm comm, int peer, int tag, int* flag, MPI_Status* status) {
   const Channel& channel = job_.channel_of(comm);
-  if (job_.setting().replaces) {
+  if (job_.journal().is_replacement()) {
     const auto known = job_.journal().prologue().next_choice(channel.pattern(peer, tag), true);
     if (!known) return job_.rolls_back(known.error());
     if (*known) return probe(comm, channel.rank_of((*known)->peer), (*known)->tag, flag, status);

@@ -348,7 +348,7 @@ void Session::Mpi::carry_messages(const Opening& opening) {
                                   },
                               .adopts = [this](MPI_Comm comm) { lifeline->adopt(comm); },
                               .limit = opening.repaired->config.recovery.limit,
-                              .replaces = impl->logged()->replaces(),
+
                               .has_threads = threads_may_communicate(),
                               .present_call =
                                   [this] {

@@ -140,6 +140,7 @@ void Resilient::give_up(const CompletionMark& why, bool is_logged) {
   if (is_main == 0 || pool_->is_of_one_start()) abort_mpi();
   pool_->give_up();
   alarm();
+  session_ = nullptr;  // nothing of it continues
   repairs_.meet();
   abort_mpi();
 }

@@ -11,7 +11,7 @@ namespace cairn::replay {
 
 Status Journal::start(std::uint64_t epoch) {
   Status ended = prologue_.ends();
-  Journal fresh(me_, memory_);
+  Journal fresh(me_, memory_, origin_);
   fresh.prologue_ = std::move(prologue_);
   fresh.log_ = SendLog(memory_ - std::min(fresh.prologue_.bytes(), memory_));
   fresh.sends_.enter(epoch);
@@ -151,8 +151,8 @@ std::optional<std::string> Journal::obstacle() const {
   return fmt::format("{}: {}", full, log_.spill_error()->message);
 }
 
-Standing Journal::standing(bool replaced, std::uint64_t calls, std::uint32_t version) const {
-  return {.replaced = replaced,
+Standing Journal::standing(std::uint64_t calls, std::uint32_t version) const {
+  return {.replaced = is_replacement(),
           .calls = calls,
           .past = past_,
           .version = version,
@@ -203,11 +203,10 @@ Result<std::vector<Repeated>> Journal::goes_on(const Agreement& agreement, std::
   taken_ = agreement.taken;
   std::erase_if(taken_, [&](const Taken& taken) { return taken.call < epoch; });
   if (std::ranges::binary_search(agreement.replaced, me_)) {
-    replaces_ = true;
+    origin_ = Origin::first;
     began_ = agreement.began;
     stamp_ = agreement.stamp;
     channels_.begins(began_);
-    began_later_ = epoch > began_;
     is_at_restore_ = true;
     catch_up_.emplace(std::move(*shipments), agreement.newest);
     agreement_ = agreement;
@@ -258,7 +257,6 @@ Status Journal::recomputed(std::uint64_t call, std::vector<PartResult> parts) {
     logged_ += SendLog::bytes_of(number, payload.size());
   }
   for (const auto& [number, content] : exchanged->received) received(number, content);
-  began_later_ = true;
   choices_.skips_to(call);
   restored_ = call;
   enters(call);

@@ -19,6 +19,7 @@
 #include "replay/channel_book.hpp"
 #include "replay/choices.hpp"
 #include "replay/number.hpp"
+#include "replay/origin.hpp"
 #include "replay/prologue.hpp"
 #include "replay/receipts.hpp"
 #include "replay/send_log.hpp"
@@ -35,12 +36,14 @@ struct Repeated {
 class Journal {
  public:
   // Messages take at most `memory` bytes of memory.
-  Journal(std::uint32_t me, std::uint64_t memory)
-      : me_(me), memory_(memory), prologue_(me, memory), log_(memory), channels_(me) {}
+  Journal(std::uint32_t me, std::uint64_t memory, Origin origin = Origin::first)
+      : me_(me), memory_(memory), origin_(origin), prologue_(me, memory), log_(memory), channels_(me) {}
   // The rank has restored a snapshot that was taken at this call, or starts anew, at call 0. mismatch: it is a
   // replacement, and has not exchanged all messages that the dead rank had exchanged before that.
   [[nodiscard]] Status start(std::uint64_t epoch);
   [[nodiscard]] bool is_started() const { return started_; }
+  // Whether it takes the place of a lost rank, and has not taken what survivors shipped to it.
+  [[nodiscard]] bool is_replacement() const { return origin_ == Origin::replacement; }
   // Where payloads go for which the memory has no room; see Spill::uses(). Requires: the rank has restored.
   void spills_to(std::uint64_t most_bytes, Spill::Open open) { log_.spills_to(most_bytes, std::move(open)); }
 
@@ -104,7 +107,7 @@ class Journal {
 
   // After a failure. `calls`: of snapshot(), begun; `version`: the highest that this rank has used.
   void has_stamp(std::uint64_t stamp) { stamp_ = stamp; }
-  [[nodiscard]] Standing standing(bool replaced, std::uint64_t calls, std::uint32_t version) const;
+  [[nodiscard]] Standing standing(std::uint64_t calls, std::uint32_t version) const;
   // To ranks that are replaced, and to others what this rank has received from them. corrupt and others: a payload
   // cannot be read back from its file.
   [[nodiscard]] Result<std::map<std::uint32_t, Buffer>> shipments(const Agreement& agreement,
@@ -127,13 +130,13 @@ class Journal {
   [[nodiscard]] Status recomputed(std::uint64_t call, std::vector<PartResult> parts);
   // Whether it has restored a later snapshot than all ranks did, and so does not repeat what they exchanged between
   // restore() and their next snapshot() call.
-  [[nodiscard]] bool began_later() const { return began_later_; }
+  [[nodiscard]] bool began_later() const { return restored_ > began_; }
   // Whether it is a replacement that has exchanged no message and made no snapshot() call since it restored. It must
   // not repeat what ranks exchanged after restore(), even if it has nothing else to catch up with.
   [[nodiscard]] bool is_at_restore() const { return is_at_restore_; }
-  // Whether it is a replacement whose messages have not been compared since. If it has exchanged others than the lost
+  // Whether it was a replacement whose messages have not been compared since. If it has exchanged others than the lost
   // one, it may wait for a message that is sent only after that comparison.
-  [[nodiscard]] bool is_unchecked_replacement() const { return replaces_ && unchecked_since_.has_value(); }
+  [[nodiscard]] bool is_unchecked_replacement() const { return agreement_.has_value(); }
   // Since a repair, sums of what was sent and received have not been compared: they are, in the first call after
   // past().
   [[nodiscard]] std::optional<std::uint64_t> unchecked_since() const { return unchecked_since_; }
@@ -141,7 +144,7 @@ class Journal {
   [[nodiscard]] std::uint64_t balance(std::uint64_t since) const { return balance_.since(since) + channels_.balance(); }
   void is_checked() {
     unchecked_since_.reset();
-    replaces_ = false;
+    agreement_.reset();
     balance_.cut(cut_);
     channels_.is_checked();
   }
@@ -159,11 +162,11 @@ class Journal {
 
   std::uint32_t me_;
   std::uint64_t memory_;
+  Origin origin_;
   bool started_ = false;
   std::uint64_t began_ = 0;
   std::uint64_t stamp_ = 0;     // of the record of choices of all ranks that have restored together
   std::uint64_t restored_ = 0;  // the call at which this rank has restored
-  bool began_later_ = false;
   bool is_at_restore_ = false;
   Prologue prologue_;
   Counter sends_;
@@ -180,9 +183,8 @@ class Journal {
   std::uint64_t cut_ = 0;
   std::uint64_t past_ = 0;
   std::optional<std::uint64_t> unchecked_since_;
-  bool replaces_ = false;
   std::optional<CatchUp> catch_up_;
-  std::optional<Agreement> agreement_;  // by which it is a replacement
+  std::optional<Agreement> agreement_;  // by which it has rolled back alone; until its messages have been compared
   struct Obstacle {
     std::string what;
     std::uint64_t from = 0;  // a snapshot of a later call overcomes it

@@ -14,9 +14,9 @@ namespace cairn::rollback {
 LoggedRank::LoggedRank(Setting setting, Repairs& repairs)
     : setting_(std::move(setting)),
       repairs_(repairs),
-      journal_(setting_.rank.value, setting_.replay.memory),
-      choices_(setting_.rank, journal_, setting_.log),
-      replaces_(repairs.only_lost_roll_back()) {}
+      journal_(setting_.rank.value, setting_.replay.memory,
+               repairs.only_lost_roll_back() ? Origin::replacement : Origin::first),
+      choices_(setting_.rank, journal_, setting_.log) {}
 
 void LoggedRank::joins(World world) {
   check(!world_);
@@ -43,7 +43,7 @@ void LoggedRank::open_spill() {
 
 std::optional<Obstacle> LoggedRank::why_all_roll_back() const {
   if (auto obstacle = journal_.obstacle()) return Obstacle{std::move(*obstacle), Obstacle::Weight::known};
-  if (replaces_ || !journal_.is_started())
+  if (replaces() || !journal_.is_started())
     return Obstacle{fmt::format("rank {} has not left restore()", setting_.rank.value), Obstacle::Weight::seen};
   return {};
 }
@@ -52,7 +52,7 @@ void LoggedRank::obstruct(const std::string& what, Until until) {
   note_obstacle(journal_, setting_.log, setting_.rank, fmt::format("rank {} {}", setting_.rank.value, what), until);
 }
 
-void LoggedRank::is_asked_to_stop() {
+void LoggedRank::note_stop_signal() {
   journal_.obstructs(fmt::format("rank {} has received the stop signal", setting_.rank.value), Until::end);
 }
 
@@ -68,6 +68,7 @@ bool LoggedRank::stays_after(const Error& error) { return error.code == Code::co
 
 Status LoggedRank::wait_patiently(const std::function<bool()>& done, const std::string& call, const Wait& wait) {
   using Verdict = replay::LongWait::Verdict;
+  check(is_unchecked());
   replay::LongWait patience = begin_wait();
   Verdict verdict = Verdict::goes_on;
   bool is_done = false;
@@ -129,7 +130,7 @@ void LoggedRank::look_whether_caught_up() {
   catch_up_.reset();
 }
 
-void LoggedRank::is_cut_at(LevelId level) {
+void LoggedRank::note_full_log(LevelId level) {
   if (setting_.rank.value == 0 && !std::exchange(log_has_filled_, true))
     setting_.log.info(
         "a message log is nearly full ([replay] memory): a snapshot is taken at L{} now, and whenever a log fills",

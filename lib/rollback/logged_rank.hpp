@@ -75,7 +75,7 @@ class LoggedRank {
   void on_loss(OnLoss on_loss) { on_loss_ = std::move(on_loss); }
 
   // Whether it is a replacement that has not left restore(); that computes again what the lost rank had computed.
-  [[nodiscard]] bool replaces() const { return replaces_; }
+  [[nodiscard]] bool replaces() const { return journal_.is_replacement(); }
   [[nodiscard]] bool catches_up() const { return journal_.catches_up(); }
   // Whether sums over all ranks have to be compared, since ranks have rolled back alone. The same on all ranks.
   [[nodiscard]] bool is_unchecked() const { return journal_.unchecked_since().has_value(); }
@@ -83,13 +83,13 @@ class LoggedRank {
   [[nodiscard]] std::optional<Obstacle> why_all_roll_back() const;
   [[nodiscard]] Rank number() const { return setting_.rank; }
   [[nodiscard]] RankState state() const {
-    return {replaces_ ? Origin::replacement : Origin::first, catches_up(), is_unchecked()};
+    return {replaces() ? Origin::replacement : Origin::first, catches_up(), is_unchecked()};
   }
 
   // The application does what is not replayed; `what`: as in "rank 3 calls wait()", without the rank.
   void obstruct(const std::string& what, Until until);
   // The job is to end: all ranks stop together.
-  void is_asked_to_stop();
+  void note_stop_signal();
   // All ranks roll back, since this one does what it cannot do otherwise; `what`: as above. An error, or an exception.
   [[nodiscard]] Status rolls_back(const std::string& what);
   // After an error of a call: repairs the job if a process has died. True: this rank repeats the call.
@@ -110,7 +110,7 @@ class LoggedRank {
   // A snapshot() call begins. `reached`: the newest snapshot at each level, which may make a part of the log void.
   void enters(std::uint64_t call, const std::function<Version(LevelId)>& reached);
   // A snapshot is taken at `level`, because a log will soon be full.
-  void is_cut_at(LevelId level);
+  void note_full_log(LevelId level);
 
   // What was meant for each level, and was under way in a failure after which this rank stays, may never get there.
   void drops(const Versions& meant, const std::function<Version(LevelId)>& reached);
@@ -155,7 +155,6 @@ class LoggedRank {
   std::optional<World> world_;
   std::optional<CatchUp> catch_up_;  // since it has rolled back alone, while it is in that world
   Versions dropped_ = {};
-  bool replaces_;
   bool log_has_filled_ = false;  // before it was cut
 };
 

@@ -35,15 +35,16 @@ void log_who_rolls_back(const Log& log, Rank me, const replay::Agreement& agreem
 }  // namespace
 
 Status LoggedRank::settle_prologue() {
-  const std::byte mine{replaces_ ? std::uint8_t{1} : std::uint8_t{0}};
+  const bool is_lost = replaces();
+  const std::byte mine{is_lost ? std::uint8_t{1} : std::uint8_t{0}};
   const auto told = world_->ranks.allgather({&mine, 1});
   if (!told) return fail(told.error());
   Shipped out;
-  for (std::uint32_t rank = 0; rank < told->size() && !replaces_; ++rank)
+  for (std::uint32_t rank = 0; rank < told->size() && !is_lost; ++rank)
     if ((*told)[rank].front() != std::byte{0}) out[rank] = journal_.prologue_for(rank);
   const auto shipped = replay::exchange(world_->ranks, out);
   if (!shipped) return fail(shipped.error());
-  return replaces_ ? journal_.replays_prologue(*shipped, static_cast<std::uint32_t>(told->size())) : Status{};
+  return is_lost ? journal_.replays_prologue(*shipped, static_cast<std::uint32_t>(told->size())) : Status{};
 }
 
 Status LoggedRank::begins(std::uint64_t call) {
@@ -57,7 +58,7 @@ Status LoggedRank::begins(std::uint64_t call) {
 }
 
 Result<LoggedRank::Settled> LoggedRank::settle(std::uint64_t epoch, std::uint64_t calls, Version last) {
-  const auto told = world_->ranks.allgather(encode(journal_.standing(replaces_, calls, last.value)));
+  const auto told = world_->ranks.allgather(encode(journal_.standing(calls, last.value)));
   if (!told) return fail(told.error());
   std::vector<replay::Standing> standings;
   for (const Buffer& bytes : *told) {
@@ -74,11 +75,12 @@ Result<LoggedRank::Settled> LoggedRank::settle(std::uint64_t epoch, std::uint64_
   if (auto settled = choices_.settle(world_->ranks, *world_->local, *agreement, epoch); !settled)
     return fail(settled.error());
   if (!out) return fail(out.error());
+  const bool is_lost = replaces();
   auto again = journal_.goes_on(*agreement, epoch, *shipped);
   if (!again) return fail(again.error());
   last = std::max(last, Version{agreement->version});
   // A replacement does not know for which levels the dead rank has meant it.
-  if (replaces_) dropped_.fill(last);
+  if (is_lost) dropped_.fill(last);
   log_who_rolls_back(setting_.log, setting_.rank, *agreement, epoch, *shipped);
   return Settled{agreement->newest, last, std::move(*again)};
 }
@@ -90,7 +92,6 @@ Result<LoggedRank::Settled> LoggedRank::takes_over(std::uint64_t epoch, Version 
   auto taken = settle(epoch, epoch, last);
   if (taken && !started) taken = fail(started.error());
   if (taken && !completed) taken = fail(completed.error());
-  if (taken) replaces_ = false;
   if (!taken && taken.error().code != Code::communication)
     journal_.obstructs(taken.error().text(), Until::next_snapshot);
   if (!repairs_.settled(taken.has_value()))

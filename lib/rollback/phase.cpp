@@ -22,7 +22,7 @@ struct Row {
 };
 
 // A replacement that has not left restore() cannot continue after another failure, so it never meets others with its
-// session. What it exchanges then is compared only after it has left restore(); it may fail before, unchecked.
+// session. It is unchecked where it could not take what survivors shipped to it.
 constexpr std::array kRanks{
     //                                     computing, struck, voted, met, joined
     Row{{Origin::first, false, false}, {true, true, true, true, true}},
@@ -30,7 +30,6 @@ constexpr std::array kRanks{
     Row{{Origin::first, true, true}, {true, true, true, true, true}},
     Row{{Origin::replacement, false, false}, {false, true, true, false, true}},
     Row{{Origin::replacement, false, true}, {false, true, true, false, false}},
-    Row{{Origin::replacement, true, true}, {false, true, true, false, false}},
 };
 
 }  // namespace

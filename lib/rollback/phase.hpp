@@ -1,6 +1,8 @@
 // Where a process is in the repair of its job, and what can be true of its rank there. Pure.
 #pragma once
 
+#include "replay/origin.hpp"
+
 namespace cairn::rollback {
 
 enum class Phase {
@@ -11,8 +13,7 @@ enum class Phase {
   joined,     // its rank is in the repaired world; the ranks have not voted yet whether all can continue
 };
 
-// A replacement is one until it has left restore(). Then it is a rank like the others, which catches up.
-enum class Origin { first, replacement };
+using replay::Origin;
 
 struct RankState {
   Origin origin = Origin::first;

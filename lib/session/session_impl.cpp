@@ -221,7 +221,7 @@ Result<LevelSet> SessionImpl::levels_by_rule() {
   }
   if ((*beat)->stop && !application_.stop) {
     application_.stop = true;
-    if (logged_) logged_->is_asked_to_stop();
+    if (logged_) logged_->note_stop_signal();
     const LevelId last = connection_->life.usable.has(LevelId::global) ? LevelId::global : LevelId::local;
     due.add(last);
     if (connection_->rank().value == 0)

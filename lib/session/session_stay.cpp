@@ -64,7 +64,7 @@ void SessionImpl::enter_safe_point() {
 // Of a snapshot that is taken because a log will soon be full.
 LevelId SessionImpl::level_that_cuts_the_log() {
   const LevelId lowest = level_that_cuts_logs(setting_.config, connection_->life.usable);
-  logged_->is_cut_at(lowest);
+  logged_->note_full_log(lowest);
   return lowest;
 }
 

@@ -66,7 +66,7 @@ void StayCarrier::begin_receive_any(const Operation& operation) {
   pending_.emplace_back();
   Pending& pending = pending_.back();
   if (!journal().is_started()) {
-    if (!setting_.replaces) {
+    if (!journal().is_replacement()) {
       pending.early = journal().prologue().chooses();
     } else {
       const auto known = journal().prologue().next_choice(pattern, false);

@@ -32,7 +32,6 @@ class StayCarrier {
     std::function<void()> cut;
     // An operation begins: throws if the process dies there.
     std::function<void(const std::string& operation)> begins;
-    bool replaces = false;
     std::uint64_t seed = 0;
   };
   explicit StayCarrier(Setting setting) : setting_(std::move(setting)), random_(setting_.seed) {}

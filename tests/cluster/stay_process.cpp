@@ -111,7 +111,6 @@ void StayProcess::open() {
                                                          .stays = [this] { return repairs_.stays(); },
                                                          .cut = [this] { alarm(); },
                                                          .begins = [this](const auto& what) { begins(what); },
-                                                         .replaces = replaces,
                                                          .seed = job_.seed * 1000 + number_});
   if (replaces) {
     if (const auto taken = opened->impl().logged()->settle_prologue(); !taken)

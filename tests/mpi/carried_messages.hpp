@@ -29,16 +29,16 @@ class CarriedMessages : public testing::Test {
     if (restores_) {
       EXPECT_TRUE(journal_.start(0));
     }
-    make_carrier(false);
+    make_carrier();
   }
-  void make_carrier(bool replaces) {
+  void make_carrier() {
     carrier_ = std::make_unique<MessageCarrier>(MessageCarrier::Setting{.comm = comm_,
                                                                         .own = own_,
                                                                         .journal = journal_,
                                                                         .deadlocks = deadlocks_,
                                                                         .stays = [] { return false; },
                                                                         .limit = std::chrono::minutes(1),
-                                                                        .replaces = replaces,
+
                                                                         .log = Log::silent()},
                                                 std::make_shared<Lifeline>(MPI_COMM_NULL, MPI_COMM_NULL));
     carrying_.emplace(*carrier_);
@@ -59,8 +59,8 @@ class CarriedMessages : public testing::Test {
   void is_replaced() {
     carrying_.reset();
     carrier_.reset();
-    journal_ = replay::Journal(static_cast<std::uint32_t>(me_), 64 * kMiB);
-    make_carrier(true);
+    journal_ = replay::Journal(static_cast<std::uint32_t>(me_), 64 * kMiB, replay::Origin::replacement);
+    make_carrier();
   }
   // A carrier has only what was sent and received on all ranks.
   void expect_balance() {

@@ -222,7 +222,7 @@ TEST_F(ReplacedMember, gets_the_same_communicators_without_the_others) {
   auto ranks = std::move(*MpiComm::duplicate(comm_));
   MPI_Comm twin = MPI_COMM_NULL;
   MPI_Comm_dup(comm_, &twin);
-  replay::Journal fresh(static_cast<std::uint32_t>(me_), kMiB);
+  replay::Journal fresh(static_cast<std::uint32_t>(me_), kMiB, replay::Origin::replacement);
   std::map<std::uint32_t, Buffer> shipped;  // all others survive
   for (int rank = 0; rank < ranks_; ++rank) {
     const auto number = static_cast<std::uint32_t>(rank);
@@ -235,7 +235,6 @@ TEST_F(ReplacedMember, gets_the_same_communicators_without_the_others) {
                               .deadlocks = deadlocks_,
                               .stays = [] { return false; },
                               .limit = std::chrono::minutes(1),
-                              .replaces = true,
                               .log = Log::silent()},
                              std::make_shared<Lifeline>(MPI_COMM_NULL, MPI_COMM_NULL));
   MessageCarrier& mine = replaces ? replacement : *carrier_;

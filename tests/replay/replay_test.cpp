@@ -422,7 +422,7 @@ TEST(Agreement, counts_calls_of_ranks_that_have_died_since) {
   first.newest = 9;  // of a rank that is dead by now
   first.replaced = {1};
   ASSERT_TRUE(survivor.goes_on(first, 4, {}));
-  const auto told = replay::decode_standing(encode(survivor.standing(false, 7, 0)));
+  const auto told = replay::decode_standing(encode(survivor.standing(7, 0)));
   ASSERT_TRUE(told);
   std::vector<replay::Standing> ranks(2);
   ranks[0] = *told;

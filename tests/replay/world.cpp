@@ -368,7 +368,7 @@ void World::replace(const std::set<std::uint32_t>& dead) {
     fresh.saved = std::move(processes_[rank].saved);
     fresh.choices = std::move(processes_[rank].choices);
     fresh.state = mix(rank + 1);
-    fresh.journal.emplace(rank, 1U << 30U);
+    fresh.journal.emplace(rank, 1U << 30U, replay::Origin::replacement);
     if (const auto replays = fresh.journal->replays_prologue(shipped, static_cast<std::uint32_t>(processes_.size()));
         !replays)
       wrong(replays.error().message);
@@ -384,11 +384,11 @@ void World::replace(const std::set<std::uint32_t>& dead) {
 }
 
 // What the ranks do after a repair, each with its own journal.
-void World::go_on(std::uint64_t epoch, const std::set<std::uint32_t>& dead) {
+void World::go_on(std::uint64_t epoch) {
   std::vector<Standing> standings;
   for (std::uint32_t rank = 0; rank < processes_.size(); ++rank) {
     const Process& process = processes_[rank];
-    const auto told = encode(process.journal->standing(dead.contains(rank), process.calls, 0));
+    const auto told = encode(process.journal->standing(process.calls, 0));
     standings.push_back(replay::decode_standing(told).value());
   }
   const auto agreement = replay::agree_on(standings, epoch);
@@ -425,7 +425,7 @@ void World::kill(const std::set<std::uint32_t>& dead) {
     const auto& saved = processes_[rank].saved;
     restore(rank, own && !saved.empty() ? saved.rbegin()->first : epoch);
   }
-  go_on(epoch, dead);
+  go_on(epoch);
 }
 
 }  // namespace cairn::test

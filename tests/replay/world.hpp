@@ -99,7 +99,7 @@ class World {
   void harvest(const std::set<std::uint32_t>& dead);
   void replace(const std::set<std::uint32_t>& dead);
   void restore(std::uint32_t rank, std::uint64_t epoch);
-  void go_on(std::uint64_t epoch, const std::set<std::uint32_t>& dead);
+  void go_on(std::uint64_t epoch);
   void wrong(std::string what);
 
   const Program& program_;

@@ -714,4 +714,19 @@ MENDINGS = [
              "    balance_.sent(me_, number, {payload.size(), crc32c(payload)});\n    logged_",
              "    logged_"),
     ], seen_by="StayHelped.comes_to_the_same_result_whichever_operation_a_rank_dies_at", test="cluster_stay"),
+    Mending("a survivor that could not join the repaired world votes that it can continue", [
+        Edit("lib/rollback/repairs.cpp",
+             "host_.vote(ok && phase_ == Phase::joined, {});",
+             "host_.vote(phase_ == Phase::joined, {});"),
+    ], seen_by="RepairsTest.rank_that_cannot_join_the_repaired_world_votes_so_and_raises_the_alarm", test="unit_rollback"),
+    Mending("a rank that has voted votes again in the same life", [
+        Edit("lib/rollback/repairs.cpp",
+             "  if (phase_ == Phase::voted) return;\n  (void)host_",
+             "  (void)host_"),
+    ], seen_by="RepairsTest.rank_that_cannot_join_the_repaired_world_votes_so_and_raises_the_alarm", test="unit_rollback"),
+    Mending("a rank with an obstacle does not tell the others why", [
+        Edit("lib/rollback/repairs.cpp",
+             "  vote.obstacle = std::exchange(obstacle_, {});\n",
+             ""),
+    ], seen_by="RepairsTest.rank_with_an_obstacle_leaves_its_call_and_tells_why_at_the_meeting", test="unit_rollback"),
 ]

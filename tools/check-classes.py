@@ -24,7 +24,6 @@ MOST_MEMBERS = 20
 CEILINGS = {
     "lib/engine/fault_desk.hpp FaultDesk": (60, 35),
     "lib/localize/localizer.hpp Localizer": (60, 23),
-    "lib/recover/chain.hpp Chain": (60, 21),
     "lib/repair/pool.hpp Pool": (60, 26),
     "lib/repair/resilient.hpp Resilient": (60, 23),
     "lib/replay/journal.hpp Journal": (60, 27),

@@ -35,8 +35,10 @@
 #include <string_view>
 #include <type_traits>
 #include <typeinfo>
+#include <utility>
 #include <vector>
 
+#include <cairn/attribute.hpp>
 #include <cairn/error.hpp>
 #include <cairn/level_id.hpp>
 #include <cairn/lost_part.hpp>
@@ -86,6 +88,8 @@ struct RestoreReport {
   // Bytes of messages between nodes that the restore took, of the whole job: shards that nodes sent to others, and
   // elements that ranks sent to ranks of other nodes. Reads of L4 do not count.
   std::uint64_t bytes_moved = 0;
+  std::string label;                  // of the restored snapshot; empty: none
+  std::vector<Attribute> attributes;  // the same, by region and name
 };
 
 // Where a region lies in a global array that spans ranks. L4 files show that array as one. If the snapshot has other
@@ -444,6 +448,12 @@ class SessionBase {
   // Throws: as above. Kind `usage` if the version is 0. Kind `unrecoverable` if this version cannot be restored; the
   // text lists those that can.
   RestoreReport restore(std::uint32_t version);
+  // The same for the newest snapshot with this label: `session.restore(cairn::Label{"peak"})`.
+  //
+  // Collective. All ranks pass the same label.
+  // Throws: as above. Kind `usage` if the text cannot be a label. Kind `unrecoverable` if no snapshot has it; the text
+  // lists the labels that there are.
+  RestoreReport restore(const Label& label);
   // Does the same as restore() for one region; other regions keep their contents. All ranks pass the same name. It is a
   // `mismatch` if ranks would have to exchange elements.
   //
@@ -475,6 +485,39 @@ class SessionBase {
   // Collective like snapshot().
   // Throws: as snapshot() does. Kind `usage` if `level` is off in this job.
   std::uint32_t snapshot(LevelId level);
+
+  // Gives the next snapshot that is taken a label, which can then be restored by it, and which ckpt-tool lists. Another
+  // call before that snapshot replaces the label. The label has 1 to 255 bytes, without control characters. It is not
+  // what [restart] version takes for a version: a number, "newest" or a text that ends with " again".
+  //
+  // Local. All ranks set the same label. A rank may set none, but then its node does not know the label if the other
+  // nodes are lost.
+  // Throws: kind `usage` if the label is not valid. If ranks set different ones, the snapshot fails, and a later call
+  // throws kind `mismatch`.
+  void label(const std::string& text);
+  // Sets an attribute of this snapshot and of later ones, such as the simulated time: a whole number, a number or a
+  // text. Setting it again replaces the value. Attributes are listed by ckpt-tool, and are in the HDF5 files of L4.
+  // restore() sets those of the snapshot again, and reports them; set what belongs to this run after it. A snapshot has
+  // at most 64 attributes. A name has 1 to 255 bytes, without control characters, a text at most 1024, without zeros.
+  //
+  // Local. All ranks set the same attributes, or none.
+  // Throws: kind `usage` if name or value are not valid. If ranks set different ones, the snapshot fails, and a later
+  // call throws kind `mismatch`.
+  template <class T>
+  requires std::integral<T> || std::floating_point<T>
+  void attribute(const std::string& name, T value) { set_attribute({{}, name, attribute_value(value)}); }
+  // The same for a text. Local.
+  void attribute(const std::string& name, const std::string& text) { set_attribute({{}, name, text}); }
+  // Sets an attribute of a region, such as its unit. The region need not be protected. Otherwise the same. Local.
+  template <class T>
+  requires std::integral<T> || std::floating_point<T>
+  void attribute(const std::string& region, const std::string& name, T value) {
+    set_attribute({region, name, attribute_value(value)});
+  }
+  // The same for a text. Local.
+  void attribute(const std::string& region, const std::string& name, const std::string& text) {
+    set_attribute({region, name, text});
+  }
 
   // Blocks until the newest snapshot that was to reach `level` has reached it. Returns at once if there is none.
   //
@@ -592,6 +635,16 @@ class SessionBase {
     return access;
   }
   void protect_access(const std::string& name, detail::RegionAccess access);
+  template <class T>
+  static AttributeValue attribute_value(T value) {
+    if constexpr (std::integral<T>) {
+      if (!std::in_range<std::int64_t>(value)) throw Exception(ErrorKind::usage, "attribute: a number is too large");
+      return static_cast<std::int64_t>(value);
+    } else {
+      return static_cast<double>(value);
+    }
+  }
+  void set_attribute(Attribute attribute);
 
   std::unique_ptr<SessionImpl> impl_;
 };

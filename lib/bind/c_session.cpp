@@ -20,11 +20,11 @@ cairn_session::cairn_session(cairn::Session& of_cairn_run) : lent_(&of_cairn_run
 cairn::SessionBase& cairn_session::base() const { return *open(); }
 bool cairn_session::is_repairable() const { return base().impl().recoverable(); }
 void cairn_session::protect(const std::string& name, cairn::detail::RegionAccess access) const {
-  if (!access.place) access.kind = base().impl().kind_of(name);
+  if (!access.place) access.kind = base().impl().regions().kind_of(name);
   base().protect_access(name, std::move(access));
 }
 void cairn_session::set_kind(const std::string& name, cairn::detail::AnyKind kind) const {
-  cairn::value_or_throw(base().impl().set_kind(name, std::move(kind)));
+  cairn::value_or_throw(base().impl().regions().set_kind(name, std::move(kind)));
 }
 const cairn::Log& cairn_session::log() const { return base().impl().log(); }
 

@@ -182,7 +182,8 @@ Status check_verify(const Config& config, const Settings& settings) {
 
 // A fresh start gives up all versions.
 Status check_version(const Config& config, const Settings& settings) {
-  if (config.restart.version == 0 || config.restart.mode != Config::Restart::Mode::fresh) return {};
+  const bool chooses = config.restart.version != 0 || !config.restart.label.empty();
+  if (!chooses || config.restart.mode != Config::Restart::Mode::fresh) return {};
   return fail(Code::config,
               fmt::format("{}: a fresh start restores no version", settings.at(find_key("restart", "version")).place),
               "remove [restart] version, or set [restart] mode = auto");

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/label.hpp"
 #include "base/spelling.hpp"
 #include "topology/placement.hpp"
 
@@ -73,9 +74,16 @@ Mistake set_restart_version(Config& config, Text value) {
   restart.version_again = value.ends_with(kAgain);
   if (restart.version_again) value.remove_suffix(kAgain.size());
   restart.version = 0;
+  restart.label.clear();
   if (value == "newest" && !restart.version_again) return {};
-  const Mistake mistake = values::number(value, 1, kHighest, restart.version);
-  return mistake.empty() ? mistake : "not a version; write newest, a number such as 5, or \"5 again\"";
+  if (values::number(value, 1, kHighest, restart.version).empty()) return {};
+  restart.version = 0;
+  if (!check_label(value))
+    return "neither a version nor a label; write newest, a number such as 5, a label, or one of both with again, such "
+           "as "
+           "\"5 again\"";
+  restart.label = value;
+  return {};
 }
 
 Mistake set_at_end(Config& config, Text value) {

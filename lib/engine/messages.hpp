@@ -14,6 +14,7 @@
 #include "base/ids.hpp"
 #include "comm/comm.hpp"
 #include "format/job_costs.hpp"
+#include "format/notes.hpp"
 
 namespace cairn {
 
@@ -33,9 +34,11 @@ struct Seal {  // a shard is written; or why not
   LevelSet levels;
   std::uint64_t bytes = 0;
   std::optional<Error> error;
+  SnapshotNotes notes = {};
 };
 struct RestoreRequest {
-  Version version;  // that was chosen; 0: the newest
+  Version version = {};    // that was chosen; 0: the newest, or by its label
+  std::string label = {};  // the same; empty: by its version
   // Whether it is the first restore of the application, which it repeats in each life; see Choice.
   bool at_start = false;
   bool again = false;  // also if it was the last to be chosen at a start
@@ -148,6 +151,7 @@ struct RestoreDone {
   LevelSet next = {};             // levels for which the next call takes a snapshot, due or not
   std::uint64_t moved_bytes = 0;  // from node to node, for the whole job
   bool completes = false;         // some ranks of the job load objects or put files back now
+  SnapshotNotes notes = {};       // of the restored snapshot
 };
 struct Finalized {
   std::optional<Error> error;

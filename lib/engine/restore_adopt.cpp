@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <map>
 #include <utility>
 
@@ -44,7 +45,8 @@ Status RestoreDesk::record(const Identity& snapshot) {
   const Version chosen = catalog_.retrieval->chosen;
   Status recorded;
   if (chosen.value != 0)
-    recorded = life_.record_choice({snapshot, seals_.last_version(), seals_.request()->at_start});
+    recorded =
+        life_.record_choice({snapshot, seals_.last_version(), seals_.request()->at_start, seals_.request()->label});
   else if (snapshot.incarnation != head_.node.incarnation)
     recorded = life_.record_parent(RunRecord::Parent::snapshot, snapshot);
   if (!recorded) return recorded;
@@ -58,9 +60,9 @@ void RestoreDesk::log_branch(const Identity& snapshot) const {
   if (catalog_.retrieval->chosen.value != 0) {
     log.info("version {} was chosen: the job continues from it, and newer versions will not be restored",
              snapshot.version.value);
-  } else if (const Version asked = seals_.request()->version; asked.value != 0) {
+  } else if (seals_.is_for_label() || seals_.request()->version.value != 0) {
     log.info("version {} was chosen by an earlier run: the job continues with the newest of its branch, version {}",
-             asked.value, snapshot.version.value);
+             catalog_.chain.chosen_at_start.version.value, snapshot.version.value);
   }
 }
 
@@ -145,6 +147,32 @@ Status RestoreDesk::adopt(const Plan& plan, std::uint64_t safe_point) {
   return {};
 }
 
+// What the program has said about the snapshot. A node whose store is new has no manifest of it, and neither has any
+// node where only the global store has the snapshot. Fails only when a peer is lost. Collective among the heads.
+Status RestoreDesk::learn_notes(const Identity& snapshot) {
+  Comm& heads = head_.heads;
+  const auto& manifests = catalog_.retrieval->manifests;
+  const auto mine = std::ranges::find(manifests, snapshot, &NodeManifest::identity);
+  notes_ = mine == manifests.end() ? SnapshotNotes{} : mine->notes;
+  std::array<std::uint64_t, 2> first{heads.size(), heads.size()};  // head that has a manifest, and one with notes
+  if (mine != manifests.end()) first[0] = heads.rank().value;
+  if (!notes_.empty()) first[1] = heads.rank().value;
+  if (auto status = heads.allreduce(first, Reduce::min); !status) return status;
+  const bool is_in_node_stores = first[0] < heads.size();
+  if (is_in_node_stores && first[1] == heads.size()) return {};
+  if (!is_in_node_stores && head_.node.leads()) {
+    const auto there = read_global_manifest(*head_.node.global, head_.node.dir(snapshot), head_.node.sealer);
+    if (there) notes_ = there->notes;
+  }
+  const Peer from{is_in_node_stores ? static_cast<std::uint32_t>(first[1]) : 0};
+  const auto known = heads.broadcast(encode(notes_), from);
+  if (!known) return fail(known.error());
+  auto notes = decode_notes(*known);
+  if (!notes) return fail(notes.error());
+  notes_ = std::move(*notes);
+  return {};
+}
+
 // Notes that this node has its ranks' shards, under today's layout.
 Status RestoreDesk::note_own_shards(Known& known, std::uint64_t safe_point) {
   const NodeManifest before = known.manifest;
@@ -156,6 +184,7 @@ Status RestoreDesk::note_own_shards(Known& known, std::uint64_t safe_point) {
   }
   holding->own = catalog_.retrieval->own_shards();
   if (!head_.ranks.empty()) known.manifest.safe_point = safe_point;
+  known.manifest.notes.fill_from(notes_);
   // A store without any room still gives back what it has.
   return known.manifest == before ? Status{} : catalog_.write(known.manifest);
 }

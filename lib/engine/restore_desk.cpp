@@ -156,6 +156,9 @@ Status RestoreDesk::conclude() {
     if (!again) status = fail(again.error());
   }
   if (status) status = agree(head_.heads, answers.complaint, "node");
+  if (status && plan_) {
+    if (status = learn_notes(plan_->snapshot); !status) return status;
+  }
   if (status && plan_ && plan_->of_other_ranks) {
     status = adopt_of_other_ranks(*plan_).and_then([&] { return share(answers); });
   } else if (status && plan_) {
@@ -207,6 +210,7 @@ void RestoreDesk::close(const Status& status) {
   done.moved_bytes = std::exchange(moved_bytes_, 0);
   done.next = std::exchange(next_, {});
   done.completes = std::exchange(completes_, false);
+  done.notes = std::exchange(notes_, {});
   if (!status) done.error = status.error();
   head_.tell_all(done);
 }

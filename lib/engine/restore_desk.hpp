@@ -43,7 +43,7 @@ class RestoreDesk {
   // restore_offer.cpp
   [[nodiscard]] Result<Offer> prepare_offer();
   [[nodiscard]] Incarnation oldest_life(Version chosen) const;
-  [[nodiscard]] Version version_to_choose() const;
+  [[nodiscard]] Result<Version> version_to_choose();
   [[nodiscard]] Result<Plan> make_plan_to_offer();
   [[nodiscard]] Result<bool> forget_what_is_damaged(const Plan& plan);
   [[nodiscard]] bool nothing_was_sealed() const;
@@ -69,6 +69,7 @@ class RestoreDesk {
   void refuse(const Error& error);
   void log_sources() const;
   [[nodiscard]] Status conclude();
+  [[nodiscard]] Status learn_notes(const Identity& snapshot);
   [[nodiscard]] Status share(const Answers& here);
   void close(const Status& status);
   void forget_brought();
@@ -98,6 +99,7 @@ class RestoreDesk {
   std::uint64_t moved_bytes_ = 0;    // from this node to others, in this restore; in the end, of all nodes
   LevelSet next_;                    // see RestoreDone, of this restore
   bool completes_ = false;           // the same
+  SnapshotNotes notes_;              // of the snapshot that ranks have read
   // A snapshot whose shards were moved, and whose redundancy is not rebuilt yet. If the restore fails in between, the
   // next one finds the shards in place, and has to rebuild the redundancy all the same.
   std::optional<Identity> moved_;

@@ -1,10 +1,12 @@
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "comm/counting_comm.hpp"
 #include "engine/restore_desk.hpp"
+#include "recover/labels.hpp"
 #include "recover/learn_inventory.hpp"
 #include "recover/unreadable.hpp"
 
@@ -53,10 +55,17 @@ Incarnation RestoreDesk::oldest_life(Version chosen) const {
 }
 
 // 0: the newest of the branch. The same request may come in each life: it is a choice once.
-Version RestoreDesk::version_to_choose() const {
+// Collective, if it is for a label.
+Result<Version> RestoreDesk::version_to_choose() {
   const RestoreRequest& request = *seals_.request();
-  const bool was_taken = request.at_start && !request.again && request.version == catalog_.chain.chosen_at_start;
-  return was_taken ? Version{} : request.version;
+  const auto& [version, label] = catalog_.chain.chosen_at_start;
+  const bool may_be_taken = request.at_start && !request.again;
+  if (!seals_.is_for_label()) return may_be_taken && request.version == version ? Version{} : request.version;
+  std::array<std::uint64_t, 1> differs{may_be_taken && (request.label.empty() || request.label == label) ? 0U : 1U};
+  if (auto status = head_.heads.allreduce(differs, Reduce::max); !status) return fail(status.error());
+  if (differs[0] == 0) return Version{};
+  return find_labeled(head_.heads, request.label,
+                      labels_here(head_.node, catalog_.retrieval->manifests, catalog_.chain.global));
 }
 
 Result<Offer> RestoreDesk::prepare_offer() {
@@ -74,7 +83,9 @@ Result<Offer> RestoreDesk::prepare_offer() {
     if (auto status = take_inventory({}); !status) return fail(status.error());
   }
   RetrieveState& retrieval = *catalog_.retrieval;
-  retrieval.chosen = version_to_choose();
+  auto chosen = version_to_choose();
+  if (!chosen) return fail(chosen.error());
+  retrieval.chosen = *chosen;
   retrieval.branch = catalog_.chain.branch;
   retrieval.not_before = oldest_life(retrieval.chosen);
   auto plan = make_plan_to_offer();

@@ -36,6 +36,7 @@ void SealDesk::receive(Rank from, const Seal& seal) {
       sealing.error = different_safe_points(sealing.safe_point, seal.safe_point);
     }
   }
+  if (auto different = sealing.notes.add(seal.notes)) sealing.error = std::move(different);
   sealing.safe_point = seal.safe_point;
   sealing.levels = seal.levels;
   sealing.bytes += seal.bytes;
@@ -69,6 +70,7 @@ bool SealDesk::start_vote() {
     if (!left_out.empty()) sealing.error = never_sealed(left_out);
     sealing.vote = Vote::on(version, sealing.levels, sealing.safe_point);
     note_losses(sealing.vote);
+    sealing.notes.put_into(sealing.vote);
     sealing.offered = change_.offer(sealing.vote);
     if (head_.left && version > head_.left->version) sealing.vote.note_left(*head_.left);
     sealing.step = life_.begun() ? Sealing::Step::seal : Sealing::Step::begin;
@@ -143,7 +145,12 @@ Result<bool> SealDesk::conclude_votes() {
   closed_ = closing_->nothing_is_left();
   last_version_ = std::max(last_version_, closing_->highest());
   if (closed_) different_calls_ = closing_->different_calls();
-  if (closed_) request_ = closing_->request();
+  if (closed_) {
+    request_ = closing_->request();
+    for_label_ = request_ && closing_->is_for_label();
+    const auto& waiting = head_.requests.restore;
+    if (request_ && !waiting.empty()) request_->label = waiting.begin()->second.label;
+  }
   return true;
 }
 
@@ -184,6 +191,7 @@ Status SealDesk::seal_here(Version version, Sealing& sealing) {
   known.manifest.identity = head_.identity(version);
   known.in_flight = true;
   known.manifest.safe_point = sealing.safe_point;
+  known.manifest.notes = sealing.notes.notes();
   std::vector<ShardEntry> own;
   for (const Rank rank : head_.ranks) {
     auto entry = digest_own_shard(head_.node, known.manifest.identity, rank, {});

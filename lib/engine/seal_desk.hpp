@@ -14,6 +14,7 @@
 #include "base/error.hpp"
 #include "base/trace.hpp"
 #include "comm/comm.hpp"
+#include "engine/given_notes.hpp"
 #include "engine/head.hpp"
 #include "engine/layout_change.hpp"
 #include "engine/life.hpp"
@@ -39,6 +40,8 @@ class SealDesk {
   [[nodiscard]] std::optional<Error> take_different_calls() { return std::exchange(different_calls_, {}); }
   // What the ranks wait to have restored. Requires: nothing is left, and they wait for a restore.
   [[nodiscard]] const Result<RestoreRequest>& request() const { return request_; }
+  // Whether they have given a label, which a head without ranks does not know. The same on all heads.
+  [[nodiscard]] bool is_for_label() const { return for_label_; }
   // Ranks have had their answer, and go on.
   void reopen() { closed_ = all_voted_ = false; }
   // Since the last answer.
@@ -61,6 +64,7 @@ class SealDesk {
     std::uint64_t bytes = 0;
     std::set<Rank> ranks;
     std::optional<Error> error;
+    GivenNotes notes;
     Vote vote;
     std::shared_ptr<const Layout> offered;  // in that vote
     // What is voted on: whether the life may begin, where that is not known yet; whether all nodes have sealed it; and,
@@ -96,6 +100,7 @@ class SealDesk {
   bool all_voted_ = false;
   std::optional<Error> different_calls_;
   Result<RestoreRequest> request_;
+  bool for_label_ = false;
   Version last_version_;
   bool space_checked_ = false;
 };

@@ -9,16 +9,23 @@ namespace {
 
 constexpr const char* kSameCalls = "every application rank must make the same snapshot calls, at the same safe points";
 constexpr unsigned kCodeShift = 32;
+constexpr unsigned kLabelShift = 34;
 
+// A label is a few bits of its digest.
 std::uint64_t to_word(const RestoreRequest& request) {
-  return std::uint64_t{request.version.value} << 2U | (request.at_start ? 2 : 0) | (request.again ? 1 : 0);
+  const std::uint64_t label = request.label.empty() ? 0 : digest_of_label({request.label, {}}) >> kLabelShift | 1U;
+  return label << kLabelShift | std::uint64_t{request.version.value} << 2U | (request.at_start ? 2 : 0) |
+         (request.again ? 1 : 0);
 }
 
+// Without its label.
 RestoreRequest request_of_word(std::uint64_t word) {
-  return {Version{static_cast<std::uint32_t>(word >> 2U)}, (word & 2U) != 0, (word & 1U) != 0};
+  return {Version{static_cast<std::uint32_t>(word >> 2U)}, {}, (word & 2U) != 0, (word & 1U) != 0};
 }
 
-std::string text_of(const RestoreRequest& request) {
+std::string text_of(std::uint64_t word) {
+  if (word >> kLabelShift != 0) return "a label";
+  const RestoreRequest request = request_of_word(word);
   return request.version.value == 0 ? "the newest version" : fmt::format("version {}", request.version.value);
 }
 
@@ -37,6 +44,13 @@ std::string names_of(LevelSet levels) {
 void Vote::put(Word word, std::uint64_t value) {
   words_.at(word) = value;
   words_.at(word + 1) = ~value;
+}
+
+// Several ranks of a node may note different ones.
+void Vote::note(Word word, std::uint64_t digest) {
+  if (digest == 0) return;
+  words_.at(word) = std::max(words_.at(word), digest);
+  words_.at(word + 1) = std::max(words_.at(word + 1), ~digest);
 }
 
 Vote Vote::on(Version version, LevelSet levels, std::uint64_t safe_point) {
@@ -103,14 +117,16 @@ std::optional<Error> Vote::different_calls() const {
 
 Result<RestoreRequest> Vote::request() const {
   if (words_[kForRestore] == 0) return RestoreRequest{};
-  const RestoreRequest one = request_of_word(~words_[kRequest + 1]);
-  const RestoreRequest other = request_of_word(words_[kRequest]);
-  if (one.version != other.version)
+  const std::uint64_t one = ~words_[kRequest + 1];
+  const std::uint64_t other = words_[kRequest];
+  if (one >> kLabelShift != other >> kLabelShift || request_of_word(one).version != request_of_word(other).version)
     return cairn::fail(Code::mismatch,
                        fmt::format("ranks called restore() for {} and for {}", text_of(one), text_of(other)),
-                       "every application rank must ask for the same version");
-  return other;
+                       "every application rank must ask for the same version, or the same label");
+  return request_of_word(other);
 }
+
+bool Vote::is_for_label() const { return words_[kForRestore] != 0 && words_[kRequest] >> kLabelShift != 0; }
 
 std::optional<NodeId> Vote::failed_node() const {
   if (words_[kFailed] == 0) return {};
@@ -119,6 +135,8 @@ std::optional<NodeId> Vote::failed_node() const {
 
 std::optional<Error> Vote::objection() const {
   if (const auto gone = left()) return error_of(*gone);
+  if (words_[kLabel] != 0 && !all_gave_the_same(kLabel)) return different_labels();
+  if (words_[kAttributes] != 0 && !all_gave_the_same(kAttributes)) return different_attributes();
   if (const auto node = failed_node()) {
     const Code code = code_of(words_[kFailed] >> kCodeShift).value_or(Code::communication);
     return Error{as_seen_elsewhere(code), fmt::format("node {} could not write it", node->value), {}};
@@ -150,6 +168,15 @@ Error different_safe_points(std::uint64_t one, std::uint64_t other) {
           fmt::format("ranks are at different safe points: calls {} and {} of snapshot()", std::min(one, other),
                       std::max(one, other)),
           kSameCalls};
+}
+
+Error different_labels() {
+  return {Code::mismatch, "ranks have set different labels", "every application rank must set the same label, or none"};
+}
+
+Error different_attributes() {
+  return {Code::mismatch, "ranks have set different attributes",
+          "every application rank must set the same attributes, or none; protect what differs as a region"};
 }
 
 }  // namespace cairn

@@ -35,6 +35,10 @@ class Vote {
   void note_lost(Version version);
   // A rank has left its session, so that the version cannot be completed.
   void note_left(const RankLeft& left) { words_[kLeft] = to_word(left); }
+  // What a rank of this node has set; see format/notes. The word is 0 where it has set none, which differs from
+  // nothing.
+  void note_label(std::uint64_t digest) { note(kLabel, digest); }
+  void note_attributes(std::uint64_t digest) { note(kAttributes, digest); }
   // The layout to which this head would like to change, without its arrangement (recover/roll_call: PlacesOfShape).
   void note_layout(LayoutId layout, std::uint64_t same_place, std::uint64_t other_place);
   void note_no_layout() { put(kLayout, 0); }
@@ -46,8 +50,10 @@ class Vote {
   [[nodiscard]] bool nothing_is_left() const;
   // Why ranks cannot have what they wait for, where some have called restore and others finalize.
   [[nodiscard]] std::optional<Error> different_calls() const;
-  // What the ranks that wait for a restore have asked for; an error: not all for the same.
+  // What the ranks that wait for a restore have asked for, but for the label; an error: not all for the same.
   [[nodiscard]] Result<RestoreRequest> request() const;
+  // Whether they have asked for a label. Requires: request() is good.
+  [[nodiscard]] bool is_for_label() const;
   // Why the version is not sealed; none: it is.
   [[nodiscard]] std::optional<Error> objection() const;
   // The node that could not seal its part; where several could not, one of them.
@@ -82,12 +88,15 @@ class Vote {
     kLayout = kRequest + 2,
     kSamePlace = kLayout + 2,
     kOtherPlace,
-    kLost
+    kLabel,
+    kAttributes = kLabel + 2,
+    kLost = kAttributes + 2
   };
   static constexpr std::size_t kLostWords = 8;
   static constexpr std::size_t kWords = kLost + kLostWords;
 
   void put(Word word, std::uint64_t value);
+  void note(Word word, std::uint64_t digest);
   [[nodiscard]] bool all_gave_the_same(Word word) const { return words_.at(word) == ~words_.at(word + 1); }
 
   std::array<std::uint64_t, kWords> words_{};
@@ -96,5 +105,7 @@ class Vote {
 // What ranks of one node, or nodes, may find of each other.
 [[nodiscard]] Error different_levels(LevelSet one, LevelSet other);
 [[nodiscard]] Error different_safe_points(std::uint64_t one, std::uint64_t other);
+[[nodiscard]] Error different_labels();
+[[nodiscard]] Error different_attributes();
 
 }  // namespace cairn

@@ -2,6 +2,7 @@
 
 #include "format/layout_json.hpp"
 #include "format/manifest.hpp"
+#include "format/notes_json.hpp"
 #include "store/names.hpp"
 
 namespace cairn {
@@ -38,6 +39,7 @@ Json json_of(const Choice& choice) {
   put_identity(json, choice.snapshot);
   json["after"] = choice.after.value;
   json["at_start"] = choice.at_start;
+  if (!choice.label.empty()) json["label"] = choice.label;
   return json;
 }
 
@@ -45,7 +47,9 @@ void read_choices(const JsonView& from, RunRecord& record) {
   if (from.size() > kMostChoices) from.complain("is too long");
   for (std::size_t i = 0; i < from.size() && from.good(); ++i) {
     const JsonView choice = from.at(i);
-    record.choices.push_back({identity_of(choice), Version{choice["after"].number32()}, choice["at_start"].boolean()});
+    Choice& read = record.choices.emplace_back(
+        Choice{identity_of(choice), Version{choice["after"].number32()}, choice["at_start"].boolean()});
+    if (choice.has("label")) read.label = choice["label"].text();
   }
 }
 
@@ -63,6 +67,7 @@ std::string to_json(const GlobalManifest& manifest, const Sealer& sealer) {
   Json json{{"kind", kGlobalKind}, {"format", sealer.format(kManifestFormats)}};
   put_identity(json, manifest.identity);
   json["safe_point"] = manifest.safe_point;
+  put_notes(json, manifest.notes);
   json["layout"] = json_of(manifest.layout);
   json["shards"] = json_of(manifest.shards);
   json["node_file_bytes"] = manifest.node_file_bytes;
@@ -80,6 +85,7 @@ Result<GlobalManifest> parse_global_manifest(const std::string& text, const Seal
     GlobalManifest manifest;
     manifest.identity = identity_of(root);
     manifest.safe_point = root["safe_point"].number();
+    manifest.notes = notes_of(root);
     manifest.layout = layout_of(root["layout"]);
     if (!root.good()) return manifest;
     root["shards"].expect_size(manifest.layout.node_of_rank.size());

@@ -71,6 +71,22 @@ std::uint32_t JsonView::below(std::size_t limit) const {
   return index;
 }
 
+std::int64_t JsonView::whole() const {
+  if (value_ == nullptr) return 0;
+  const auto most = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+  if (!value_->is_number_integer() || (value_->is_number_unsigned() && value_->get<std::uint64_t>() > most)) {
+    complain("should be a whole number of 64 bits");
+    return 0;
+  }
+  return value_->get<std::int64_t>();
+}
+
+double JsonView::any_real() const {
+  if (value_ == nullptr) return 0;
+  if (!value_->is_number()) complain("should be a number");
+  return value_->is_number() ? value_->get<double>() : 0;
+}
+
 double JsonView::real() const {
   if (value_ == nullptr) return 0;
   if (!value_->is_number() || value_->get<double>() < 0) {

@@ -32,8 +32,12 @@ class JsonView {
   [[nodiscard]] std::uint32_t number32() const;
   // A number below `limit`: an index.
   [[nodiscard]] std::uint32_t below(std::size_t limit) const;
+  // A whole number that may be negative.
+  [[nodiscard]] std::int64_t whole() const;
   // A number that need not be whole, of 0 or more.
   [[nodiscard]] double real() const;
+  // The same, which may be negative.
+  [[nodiscard]] double any_real() const;
   [[nodiscard]] bool boolean() const;
   [[nodiscard]] std::string text() const;
   [[nodiscard]] bool is_text() const;

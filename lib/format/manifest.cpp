@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "format/layout_json.hpp"
+#include "format/notes_json.hpp"
 #include "format/parity_file.hpp"
 #include "store/names.hpp"
 
@@ -131,6 +132,7 @@ std::string to_json(const NodeManifest& manifest, const Sealer& sealer) {
   Json json{{"kind", kNodeKind}, {"format", sealer.format(avoids ? kAvoidingFormats : kManifestFormats)}};
   put_identity(json, manifest.identity);
   json["safe_point"] = manifest.safe_point;
+  put_notes(json, manifest.notes);
   Json holdings = Json::array();
   for (const auto& holding : manifest.holdings) {
     Json here{{"layout", cairn::json_of(holding.layout)}, {"node", holding.node.value}};
@@ -148,6 +150,7 @@ Result<NodeManifest> parse_node_manifest(const std::string& text, const Sealer& 
     NodeManifest manifest;
     manifest.identity = identity_of(root);
     manifest.safe_point = root["safe_point"].number();
+    manifest.notes = notes_of(root);
     const JsonView holdings = root["holdings"];
     std::set<LayoutId> layouts;
     for (std::size_t i = 0; i < holdings.size() && holdings.good(); ++i) {

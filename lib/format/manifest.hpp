@@ -12,6 +12,7 @@
 #include "base/error.hpp"
 #include "base/ids.hpp"
 #include "base/sha256.hpp"
+#include "format/notes.hpp"
 #include "format/sealer.hpp"
 #include "format/shard.hpp"
 #include "store/store.hpp"
@@ -62,6 +63,7 @@ struct NodeManifest {
   Identity identity;
   std::uint64_t safe_point = 0;
   std::vector<Holding> holdings;  // by layout; the first is the newest
+  SnapshotNotes notes = {};       // as the ranks of a node have set them
   friend bool operator==(const NodeManifest&, const NodeManifest&) = default;
 
   [[nodiscard]] Holding* find(LayoutId layout);
@@ -93,6 +95,7 @@ struct GlobalManifest {
   std::vector<std::uint64_t> node_file_bytes;  // by node
   std::optional<FileDigest> master = {};       // of checkpoint.h5; none: an older Cairn wrote no such digest
   std::vector<NodeFileCheck> node_files = {};  // by node; empty: an older Cairn wrote no such checks
+  SnapshotNotes notes = {};
   friend bool operator==(const GlobalManifest&, const GlobalManifest&) = default;
 };
 
@@ -100,8 +103,9 @@ struct GlobalManifest {
 // A snapshot that somebody has chosen instead of the newest. Newer ones are abandoned, up to the version `after`.
 struct Choice {
   Identity snapshot;
-  Version after;          // the highest that any store had when it was chosen
-  bool at_start = false;  // by the user, or by the first call of the program
+  Version after;           // the highest that any store had when it was chosen
+  bool at_start = false;   // by the user, or by the first call of the program
+  std::string label = {};  // by which it was chosen; empty: by its version
   friend bool operator==(const Choice&, const Choice&) = default;
 };
 inline constexpr std::size_t kMostChoices = 64;  // of a record: what the oldest abandoned was retired long ago

@@ -89,8 +89,9 @@ class Copier {
       if (progress_) progress_(done_bytes_, std::max(done_bytes_, snapshot_.bytes));
       nodes.push_back(std::move(*report));
     }
-    return write_master_and_manifest(to_, dir, {snapshot_.identity, safe_point_, snapshot_.layout, {}, {}},
-                                     std::move(nodes), sealer_)
+    GlobalManifest draft{snapshot_.identity, safe_point_, snapshot_.layout, {}, {}};
+    draft.notes = snapshot_.notes;
+    return write_master_and_manifest(to_, dir, std::move(draft), std::move(nodes), sealer_)
         .map([](const GlobalManifest&) {});
   }
 

@@ -105,6 +105,7 @@ struct SnapshotView {
   std::map<LevelId, Reach> levels;  // each by the layout that got furthest; those in node stores need own shards too
   std::vector<NodeId> absent;       // nodes of the layout that no store stands for; none when only L4 has the snapshot
   std::uint64_t bytes = 0;          // of all ranks' shards, as far as they are known
+  SnapshotNotes notes;
   [[nodiscard]] Reach at(LevelId level) const {
     const auto found = levels.find(level);
     return found == levels.end() ? Reach{} : found->second;

@@ -58,12 +58,13 @@ std::uint32_t parts_held(const Survey& survey, StoreId store, const SharedSnapsh
 }
 
 SnapshotView view(const Survey& survey, const Identity& snapshot) {
-  SnapshotView view{snapshot, {}, {}, {}, bytes_of_shards(survey, snapshot)};
+  SnapshotView view{snapshot, {}, {}, {}, bytes_of_shards(survey, snapshot), {}};
   std::optional<LayoutId> newest;
   std::set<LayoutId> layouts;
   for (const StoreId holder : survey.node_stores()) {
     const NodeManifest* manifest = find_manifest(survey, holder, snapshot);
     if (manifest == nullptr) continue;
+    view.notes.fill_from(manifest->notes);
     for (const Holding& holding : manifest->holdings) {
       layouts.insert(holding.layout.id());
       if (!newest) newest = holding.layout.id();
@@ -77,6 +78,7 @@ SnapshotView view(const Survey& survey, const Identity& snapshot) {
     whole |= holders.any.size() == layout.nodes;
   }
   const auto& shared = survey.shared_of(snapshot);
+  for (const auto& [level, there] : shared) view.notes.fill_from(there->notes());
   if (newest)
     view.layout = survey.inventory.layouts.at(*newest);
   else if (!shared.empty())

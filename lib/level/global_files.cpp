@@ -18,6 +18,7 @@ Result<GlobalManifest> write_master_and_manifest(Store& global, const DirName& d
   for (std::uint32_t i = 0; i < nodes.size(); ++i) {
     manifest.node_file_bytes.push_back(nodes[i].file.bytes);
     manifest.node_files.push_back(nodes[i].file.check);
+    manifest.notes.fill_from(nodes[i].notes);
     for (std::size_t r = 0; r < nodes[i].shards.size(); ++r) {
       const std::uint32_t rank = nodes[i].shards[r].rank.value;
       manifest.shards[rank] = nodes[i].shards[r];
@@ -25,7 +26,7 @@ Result<GlobalManifest> write_master_and_manifest(Store& global, const DirName& d
       for (PlacedRegion& region : nodes[i].tables[r]) ranks[rank].regions.push_back(std::move(region.info));
     }
   }
-  if (auto status = write_master_file(global, dir, ranks); !status) return fail(status.error());
+  if (auto status = write_master_file(global, dir, ranks, manifest.notes); !status) return fail(status.error());
   auto master = digest_file(global, names::master_file(dir));
   if (!master) return fail(master.error());
   manifest.master = *master;

@@ -21,7 +21,7 @@ DirName partial_dir(const Identity& snapshot) { return names::partial_snapshot(s
 // Writes this node's file, and returns what head 0 must know about it.
 Result<NodeReport> write_own_file(const NodeContext& node, const NodeManifest& manifest) {
   const std::vector<ShardEntry>& own = *manifest.find(node.layout.id())->own;
-  NodeReport report{{}, own, {}, {}};
+  NodeReport report{{}, own, {}, {}, manifest.notes};
   std::vector<FileName> shards;
   for (const VolumeFile& file : shard_files(node.dir(manifest.identity), own)) {
     auto shard = Shard::open(*node.local, file.name);

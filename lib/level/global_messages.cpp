@@ -41,6 +41,7 @@ Buffer encode(const NodeReport& report) {
     out.put(static_cast<std::uint64_t>(table.size()));
     out.put(Bytes(table));
   }
+  out.put(Bytes(encode(report.notes)));
   return out.take();
 }
 
@@ -119,6 +120,9 @@ Result<NodeReport> decode_report(Bytes bytes, NodeId node) {
     report.headers.push_back(header);
     report.tables.push_back(std::move(table->regions));
   }
+  auto notes = decode_notes(in.get_bytes(in.remaining()));
+  if (!notes) return fail(notes.error());
+  report.notes = std::move(*notes);
   return report;
 }
 

@@ -18,6 +18,7 @@ struct NodeReport {
   std::vector<ShardEntry> shards;
   std::vector<ShardHeader> headers;
   std::vector<std::vector<PlacedRegion>> tables;
+  SnapshotNotes notes = {};
 };
 
 // Sends each node's report to head 0, one after the other, so that their sizes need not be known. On head 0, returns

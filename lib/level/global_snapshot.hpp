@@ -15,6 +15,7 @@ class GlobalSnapshot final : public SharedSnapshot {
   [[nodiscard]] const Layout& layout() const override { return manifest_.layout; }
   [[nodiscard]] const std::vector<ShardEntry>& shards() const override { return manifest_.shards; }
   [[nodiscard]] std::vector<Part> parts() const override;
+  [[nodiscard]] SnapshotNotes notes() const override { return manifest_.notes; }
   [[nodiscard]] bool is_same(const SharedSnapshot& other) const override;
   void verify(const Store& store, const Reading& reading) const override;
 

@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "base/ids.hpp"
+#include "format/notes.hpp"
 #include "format/shard.hpp"
 #include "store/store.hpp"
 #include "topology/layout.hpp"
@@ -38,6 +39,7 @@ class SharedSnapshot {
   [[nodiscard]] virtual const Layout& layout() const = 0;
   [[nodiscard]] virtual const std::vector<ShardEntry>& shards() const = 0;  // by rank
   [[nodiscard]] virtual std::vector<Part> parts() const = 0;
+  [[nodiscard]] virtual SnapshotNotes notes() const { return {}; }
   // Whether it is still the same as when `other` was read.
   [[nodiscard]] virtual bool is_same(const SharedSnapshot& other) const = 0;
   // Reads all its files but the manifest.

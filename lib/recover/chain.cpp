@@ -37,7 +37,8 @@ void put_snapshots(ByteWriter& out, const std::vector<Identity>& snapshots) {
 constexpr LevelId kNoLevel{};
 
 void put_choices(ByteWriter& out, const Chain& chain) {
-  out.put(chain.chosen_at_start.value);
+  out.put(chain.chosen_at_start.version.value);
+  out.put_text(chain.chosen_at_start.label);
   out.put(static_cast<std::uint32_t>(chain.starts.size()));
   for (const Incarnation start : chain.starts) out.put(start.value);
   std::vector<Identity> snapshots;
@@ -94,14 +95,15 @@ Buffer encode(const Chain& chain) {
 
 // False: nobody has put that.
 bool get_choices(ByteReader& in, Chain& chain) {
-  chain.chosen_at_start.value = in.get<std::uint32_t>();
+  chain.chosen_at_start.version.value = in.get<std::uint32_t>();
+  chain.chosen_at_start.label = in.get_text();
   for (auto count = in.get<std::uint32_t>(); count > 0 && in.good(); --count)
     chain.starts.push_back(Incarnation{in.get<std::uint32_t>()});
   const auto snapshots = get_snapshots(in);
   for (const Identity& snapshot : snapshots) {
     const Incarnation life{in.get<std::uint32_t>()};
     const Version after{in.get<std::uint32_t>()};
-    chain.branch.take({life, {snapshot, after, in.get<bool>()}});
+    chain.branch.take({life, {snapshot, after, in.get<bool>(), {}}});
   }
   return chain.branch.forks().size() == snapshots.size();
 }
@@ -311,7 +313,7 @@ SharedSnapshots Chain::shared(const Levels& levels) const {
 
 void Chain::choose(Incarnation life, const Choice& choice) {
   branch.take({life, choice});
-  if (choice.at_start) chosen_at_start = choice.snapshot.version;
+  if (choice.at_start) chosen_at_start = {choice.snapshot.version, choice.label};
   fresh_start = {};
   for (const Incarnation start : starts) {
     if (start <= choice.snapshot.incarnation) fresh_start = start;

@@ -39,7 +39,11 @@ struct Chain {
   bool costs_unknown = false;       // costs.json is there and cannot be read, or has another seal: it is left alone
   std::vector<Incarnation> starts;  // all lives that started fresh, oldest first
   Branch branch;                    // that the job is on
-  Version chosen_at_start;          // by the newest such choice of all lives; 0: there is none
+  // By the newest such choice of all lives.
+  struct ChosenAtStart {
+    Version version;    // 0: there is none
+    std::string label;  // by which it was chosen; empty: by its version
+  } chosen_at_start;
   Version highest_version;
   RunId next;                           // drawn for the life that begins, in case two take the same number
   std::optional<JobCosts> measured;     // by earlier lives

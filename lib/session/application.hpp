@@ -16,6 +16,7 @@
 #include "base/ids.hpp"
 #include "schedule/auto_levels.hpp"
 #include "schedule/schedule.hpp"
+#include "session/next_notes.hpp"
 #include "session/regions.hpp"
 #include "session/stored_regions.hpp"
 
@@ -25,6 +26,11 @@ namespace cairn {
 struct MarkedError {
   LevelId level;  // the highest
   Version version;
+};
+
+struct BackgroundErrors {
+  std::string of_storage;             // text of the last one; empty: none
+  std::optional<MarkedError> marked;  // that ckpt-run would find
 };
 
 struct Application {
@@ -46,8 +52,8 @@ struct Application {
   };
   std::optional<Stored> stored = std::nullopt;
   RestoreReport report = {};
-  std::string storage_error = {};
-  std::optional<MarkedError> marked_error = std::nullopt;
+  BackgroundErrors errors = {};
+  NextNotes notes = {};
   std::optional<Error> undefined = std::nullopt;  // a restore failed: the data of the regions is undefined
   double waited_seconds = 0;
   bool restored = false;  // restore() has succeeded, also if there was no snapshot

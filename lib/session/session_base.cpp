@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/label.hpp"
 #include "session/exception.hpp"
 #include "session/session_impl.hpp"
 
@@ -74,7 +75,12 @@ RestoreReport SessionBase::restore() { return answer(*impl_, impl_->restore({}, 
 
 RestoreReport SessionBase::restore(std::uint32_t version) {
   if (version == 0) throw Exception(ErrorKind::usage, "restore: version 0 does not exist; versions begin with 1");
-  return answer(*impl_, impl_->restore({}, Version{version}));
+  return answer(*impl_, impl_->restore({}, {.version = Version{version}}));
+}
+
+RestoreReport SessionBase::restore(const Label& label) {
+  if (const auto good = check_label(label.text); !good) value_or_throw<Status>(fail(good.error().in("restore")));
+  return answer(*impl_, impl_->restore({}, {.label = label.text}));
 }
 
 RestoreReport SessionBase::restore(const std::string& name) {
@@ -101,6 +107,10 @@ std::optional<std::uint32_t> SessionBase::snapshot() {
 }
 
 std::uint32_t SessionBase::snapshot(LevelId level) { return answer(*impl_, impl_->snapshot(level))->value; }
+
+void SessionBase::label(const std::string& text) { answer(*impl_, impl_->notes().set_label(text)); }
+
+void SessionBase::set_attribute(Attribute attribute) { answer(*impl_, impl_->notes().set(std::move(attribute))); }
 
 void SessionBase::wait(LevelId level) { answer(*impl_, impl_->wait(level)); }
 

@@ -9,7 +9,7 @@ namespace cairn {
 // Whether the job continues after this error without an exception: the log has it, and wait() and finalize() report it.
 bool SessionImpl::goes_on_after(const Error& error) {
   if (!fails_for_storage(error.code)) return false;
-  application_.storage_error = error.text();
+  application_.errors.of_storage = error.text();
   return setting_.config.job.on_storage_error == Config::Job::OnStorageError::continue_;
 }
 
@@ -28,22 +28,22 @@ Status SessionImpl::report_errors() {
   if (!told) return {};
   leave_mark_of(told->error);
   if (restart_would_fail(told->error.code)) {
-    application_.marked_error.reset();
+    application_.errors.marked.reset();
     // Another run has taken the job over: nothing changes that.
     const bool abandoned = told->levels.has(LevelId::local);  // at all levels
     if (told->error.code != Code::taken_over)
       for (const LevelId level : abandoned ? LevelSet{LevelId::local} : told->levels)
-        application_.marked_error = {level, told->version};
+        application_.errors.marked = {level, told->version};
   }
   return fail(told->error);
 }
 
 // The job continues after an error of a snapshot, and a later one has come as far: a restart would succeed.
 void SessionImpl::forget_marked_error() {
-  const auto& marked = application_.marked_error;
+  const auto& marked = application_.errors.marked;
   if (finalized_ || !marked || link().reached(marked->level) <= marked->version) return;
   leave_mark(CompletionMark::Kind::opened);
-  application_.marked_error.reset();
+  application_.errors.marked.reset();
 }
 
 // Whether the newest snapshot is at the levels that it was meant for, or at higher ones.

@@ -121,6 +121,7 @@ Result<std::optional<Version>> SessionImpl::snapshot(std::optional<LevelId> forc
       enter_safe_point();
       taken = logged_->answer_of(application_.calls);
     }
+    if (*taken) application_.notes.use_label();
     // If no rank has taken the one that was asked for, all of them make another call.
     if (*taken || !forced) return taken;
   }
@@ -156,6 +157,7 @@ Result<std::optional<Version>> SessionImpl::snapshot_now(std::optional<LevelId> 
     if (logged_) logged_->journal().takes(application_.calls, taken->value);
     span.set_version(*taken);
     auto written = write(*taken, *due);
+    application_.notes.use_label();
     if (!written && !goes_on_after(written.error())) return fail(written.error());
     if (application_.auto_levels && written) {
       const auto promoting = take_promotions();
@@ -273,7 +275,11 @@ Status SessionImpl::wait_for_slot() {
 Status SessionImpl::write(Version version, LevelSet levels) {
   Status written = wait_for_slot();
   if (!written && written.error().code == Code::communication) return written;
-  Seal seal{.version = version, .safe_point = application_.calls, .levels = levels, .error = {}};
+  Seal seal{.version = version,
+            .safe_point = application_.calls,
+            .levels = levels,
+            .error = {},
+            .notes = application_.notes.notes()};
   if (written) {
     const auto bytes = try_to_write_shard_of(version);
     if (bytes) seal.bytes = *bytes;
@@ -354,7 +360,7 @@ Status SessionImpl::wait(LevelId level) {
     }
     const Error error = *link().failure(target, level);
     std::erase_if(link().errors, [&](const auto& told) { return told.version == target && told.levels.has(level); });
-    if (fails_for_storage(error.code)) application_.storage_error = error.text();
+    if (fails_for_storage(error.code)) application_.errors.of_storage = error.text();
     return fail(error);
   }
   return report_errors();

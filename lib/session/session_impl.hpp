@@ -44,15 +44,15 @@ class SessionImpl {
     return application_.regions.protect(name, std::move(access));
   }
   [[nodiscard]] Status unprotect(const std::string& name) { return application_.regions.unprotect(name); }
-  [[nodiscard]] Status set_kind(const std::string& name, detail::AnyKind kind) {
-    return application_.regions.set_kind(name, std::move(kind));
-  }
-  [[nodiscard]] detail::AnyKind kind_of(const std::string& name) const { return application_.regions.kind_of(name); }
+  [[nodiscard]] Regions& regions() { return application_.regions; }
+  // What the next snapshot is to have besides regions.
+  [[nodiscard]] NextNotes& notes() { return application_.notes; }
 
   [[nodiscard]] std::vector<std::string> region_names() const { return application_.regions.names(); }
 
-  // An empty name: all regions; version 0: the newest, or the one that the user has chosen.
-  [[nodiscard]] Result<RestoreReport> restore(const std::string& only, Version version);
+  // An empty name: all regions. `chosen` has the version or label that the program has chosen, if any; otherwise it is
+  // the newest, or the one that the user has chosen.
+  [[nodiscard]] Result<RestoreReport> restore(const std::string& only, const RestoreRequest& chosen);
   // The number of elements of this rank's region in the snapshot that restore() would restore; nothing: no such region.
   [[nodiscard]] Result<std::optional<std::uint64_t>> stored(const std::string& name);
   // The same of all ranks together.
@@ -72,7 +72,7 @@ class SessionImpl {
   [[nodiscard]] Status suspect(const std::string& text);
 
   // The text of the last storage error of a snapshot in this session; empty: none.
-  [[nodiscard]] const std::string& storage_error() const { return application_.storage_error; }
+  [[nodiscard]] const std::string& storage_error() const { return application_.errors.of_storage; }
   [[nodiscard]] bool should_stop() const { return application_.stop; }
   [[nodiscard]] const RestoreReport& last_restore() const { return application_.report; }
   [[nodiscard]] Rank rank() const { return application_.rank; }
@@ -177,7 +177,7 @@ class SessionImpl {
                                         const std::vector<std::uint64_t>& sizes, Taken& taken);
   [[nodiscard]] Result<Offer> settle_offer(const std::function<RestoreResult(const Offer&)>& answer,
                                            const RestoreRequest& request, Restores who);
-  [[nodiscard]] RestoreRequest request_for(Version version) const;
+  [[nodiscard]] RestoreRequest request_for(const RestoreRequest& chosen) const;
   [[nodiscard]] bool may_exchange(const Offer& offer) const;
   [[nodiscard]] Result<ShardFile> open_own(const Offer& offer) const;
   [[nodiscard]] Status look_at_stored(const char* call);

@@ -55,7 +55,7 @@ std::string text_of(const Offer& offer, std::uint64_t moved_bytes, std::uint32_t
 
 }  // namespace
 
-Result<RestoreReport> SessionImpl::restore(const std::string& only, Version version) {
+Result<RestoreReport> SessionImpl::restore(const std::string& only, const RestoreRequest& chosen) {
   if (auto status = usable_now("restore"); !status) return fail(status.error());
   const WatchedCall watched(watcher_, CairnCall::restore);
   Application& app = application_;
@@ -70,7 +70,7 @@ Result<RestoreReport> SessionImpl::restore(const std::string& only, Version vers
   app.decided.reset();
   Taken taken{.calls = app.calls};  // by the restore, if it goes well on all ranks
   const auto accepted = settle_offer([&](const Offer& offer) { return answer_to(offer, only, sizes, taken); },
-                                     request_for(version), Restores::all);
+                                     request_for(chosen), Restores::all);
   if (!accepted) {
     app.regions.release();
     return fail(accepted.error());
@@ -89,6 +89,9 @@ Result<RestoreReport> SessionImpl::restore(const std::string& only, Version vers
     // A replacement would need the others to restore its regions.
     if (taken.exchanged) obstruct("has exchanged regions in restore()", rollback::Until::next_snapshot);
   }
+  if (app.report.restored) app.notes.continue_from(link().restore_done->notes);
+  app.report.label = link().restore_done->notes.label;
+  app.report.attributes = link().restore_done->notes.attributes;
   app.report.resized = app.regions.resized_since(sizes);
   app.report.resized_ranks = link().restore_done->resized_ranks;
   if (app.auto_levels && accepted->old_ranks != size() && !accepted->fresh)
@@ -156,13 +159,14 @@ Status SessionImpl::look_at_stored(const char* call) {
 
 // A replacement gets what the survivors continue from. The first restore of a process is the same call in each life of
 // the job, so it chooses once. A later one is meant.
-RestoreRequest SessionImpl::request_for(Version version) const {
+RestoreRequest SessionImpl::request_for(const RestoreRequest& chosen) const {
   const Application& app = application_;
   if (is_replacement()) return {};
-  if (app.is_under_way()) return {version, false, false};
+  if (app.is_under_way()) return {chosen.version, chosen.label, false, false};
   const Config::Restart& restart = setting_.config.restart;
-  if (restart.version != 0) return {Version{restart.version}, true, restart.version_again};
-  return {version, true, false};
+  if (restart.version != 0 || !restart.label.empty())
+    return {Version{restart.version}, restart.label, true, restart.version_again};
+  return {chosen.version, chosen.label, true, false};
 }
 
 // The heads offer a snapshot as often as a rank's `answer` is that its shard cannot be read. Returns the one that all

@@ -259,6 +259,101 @@ TEST(Choice, holds_for_a_restore_on_another_number_of_ranks) {
   job.run_well_and_die(take(2, 3, 0));
 }
 
+// Four versions, of which the second has the label "peak" and the third "end".
+Job job_with_labels() {
+  Job job({2, 2, 2}, kSettings);
+  job.log_level = "off";
+  job.run_well_and_die([](JobSession& session) {
+    Steps steps(session, kState);
+    steps.restore();
+    for (std::uint32_t i = 1; i <= 4; ++i) {
+      if (i == 2 || i == 3) session.label(i == 2 ? "peak" : "end");
+      steps.advance();
+    }
+    steps.wait_for_all();
+  });
+  return job;
+}
+
+// Restores by a label, and checks that the state is that of a step; then takes a step with a label.
+void expect_label(Job& job, const std::string& label, std::uint32_t step, const std::string& next = {}) {
+  job.run_well_and_die([&](JobSession& session) {
+    Steps steps(session, kState);
+    EXPECT_EQ(steps.restore_label(label), step);
+    if (next.empty()) return;
+    session.label(next);
+    steps.advance();
+    steps.wait_for_all();
+  });
+}
+
+TEST(Choice, by_a_label_restores_the_newest_snapshot_with_it) {
+  Job job = job_with_labels();
+  expect_label(job, "peak", 2, "end");
+  expect_step(job, 0, 3);
+  expect_step(job, 4, 4);
+  expect_label(job, "end", 3);  // of the other branch
+}
+
+TEST(Choice, by_a_label_is_not_taken_again_even_if_a_newer_snapshot_has_it) {
+  Job job = job_with_labels();
+  expect_label(job, "peak", 2, "peak");
+  expect_step(job, 0, 3, 1);
+  expect_label(job, "peak", 4);
+}
+
+TEST(Choice, by_a_label_in_the_configuration_is_taken_once) {
+  Job job = job_with_labels();
+  job.configure(std::string(kSettings) + "version = peak");
+  expect_step(job, 0, 2, 1);
+  expect_step(job, 0, 3, 1);
+  job.configure(std::string(kSettings) + "version = peak again");
+  expect_step(job, 0, 2);
+  job.configure(std::string(kSettings) + "version = 6");
+  expect_step(job, 0, 4);
+  job.configure(std::string(kSettings) + "version = peak");
+  expect_step(job, 0, 2);
+}
+
+TEST(Choice, by_a_label_finds_it_in_any_store) {
+  for (std::uint32_t lost = 0; lost < 3; ++lost) {
+    Job job = job_with_labels();
+    job.lose(lost);
+    expect_label(job, "end", 3);
+  }
+  Job job = job_with_labels();
+  for (std::uint32_t node = 0; node < 3; ++node) job.lose(node);
+  expect_label(job, "peak", 2);
+}
+
+TEST(Choice, by_a_label_that_no_snapshot_has_lists_the_labels) {
+  Job job = job_with_labels();
+  job.run_and_die([](JobSession& session) { session.restore(Label{"peek"}); });
+  ASSERT_TRUE(job.cause());
+  EXPECT_THAT(*job.cause(),
+              Fails(ErrorKind::unrecoverable, {"\"peek\"", "\"end\" (version 3)", "\"peak\" (version 2)"}));
+  expect_step(job, 0, 4);
+  Job without = job_of_four_versions();
+  without.run_and_die([](JobSession& session) { session.restore(Label{"peek"}); });
+  EXPECT_THAT(*without.cause(), Fails(ErrorKind::unrecoverable, {"\"peek\", nor any other"}));
+}
+
+TEST(Choice, by_a_label_must_be_the_same_on_all_ranks) {
+  for (const std::string other : {"end", ""}) {
+    Job job = job_with_labels();
+    job.run_and_die([&](JobSession& session) {
+      Steps steps(session, kState);
+      if (session.rank() == 2 && other.empty())
+        steps.restore();
+      else
+        steps.restore_label(session.rank() == 2 ? other : "peak");
+    });
+    ASSERT_TRUE(job.cause());
+    EXPECT_THAT(*job.cause(), Fails(ErrorKind::mismatch, {"label"}));
+    expect_step(job, 0, 4);
+  }
+}
+
 // The whole life of a choice, until a snapshot of its branch is taken. A rank that meets an error ends the job.
 void choose_and_go_on(JobSession& session) {
   try {
@@ -282,7 +377,7 @@ void wrap_all(Job& job, const std::shared_ptr<FaultPlan>& plan) {
 
 bool is_recorded(Job& job) {
   const auto chain = read_chain(job.global_store(), Log::silent(), {});
-  return chain && chain->chosen_at_start == Version{2};
+  return chain && chain->chosen_at_start.version == Version{2};
 }
 
 // Whatever was written by then, the next life without a choice finds either branch whole: the old one as long as the

@@ -171,7 +171,7 @@ constexpr RankLeft kLeft{{3}, {1}, {42}, 77, true};
 std::vector<ToHead> letters() {
   return {Hello{kError},
           Seal{{42}, 77, LevelSet::of_bits(30), 8192, kError},
-          RestoreRequest{{41}, true, false},
+          RestoreRequest{{41}, "spin-up", true, false},
           RestoreResult{kError, Resized{"x", 12, 13, 2}, {Rank{1}, Rank{3}}, 1 << 20},
           FinalizeRequest{{42}, 77, true, false, true, true},
           sample_measured(),

@@ -15,7 +15,12 @@ Steps::Steps(SessionBase& session, std::size_t about) : session_(session), about
 }
 
 std::uint32_t Steps::restore(std::uint32_t version) {
-  const RestoreReport report = version == 0 ? session_.restore() : session_.restore(version);
+  return check(version == 0 ? session_.restore() : session_.restore(version));
+}
+
+std::uint32_t Steps::restore_label(const std::string& label) { return check(session_.restore(Label{label})); }
+
+std::uint32_t Steps::check(const RestoreReport& report) const {
   if (!report.restored) {
     EXPECT_EQ(step_, 0U);
     return 0;

@@ -24,6 +24,8 @@ class Steps {
   // Returns the step that it goes on from, 0 at a fresh start; what came back must be the state of that step;
   // version 0: the newest.
   std::uint32_t restore(std::uint32_t version = 0);
+  // The same for a label.
+  std::uint32_t restore_label(const std::string& label);
   // Computes a step.
   void compute();
   // Computes a step and calls snapshot().
@@ -38,6 +40,8 @@ class Steps {
   [[nodiscard]] std::uint32_t step() const { return step_; }
 
  private:
+  [[nodiscard]] std::uint32_t check(const RestoreReport& report) const;
+
   SessionBase& session_;
   std::size_t about_;
   std::vector<double> state_;

@@ -141,7 +141,7 @@ TEST(RestartLoop, starts_fresh_where_no_snapshot_is_recoverable_only_if_it_is_to
 }
 
 TEST(RestartLoop, chooses_a_version_until_a_life_has_restored_it) {
-  Loop loop({.from = 5});
+  Loop loop({.from = "5"});
   EXPECT_EQ(loop.first().life->version, "5 again");
   LifeEnd end = death();
   EXPECT_EQ(loop.after(end).life->version, "5 again");  // it died before it could
@@ -154,15 +154,25 @@ TEST(RestartLoop, chooses_a_version_until_a_life_has_restored_it) {
   EXPECT_EQ(Loop().after(death()).life->version, "");
 }
 
+TEST(RestartLoop, chooses_a_label_as_a_version) {
+  Loop loop({.from = "peak"});
+  EXPECT_EQ(loop.first().life->version, "peak again");
+  LifeEnd end = death();
+  end.snapshots.reset();
+  EXPECT_EQ(loop.after(end).life->version, "peak");
+  end.restored = cairn::Identity{{1}, {5}, {1}};
+  EXPECT_EQ(loop.after(end).life->version, "newest");
+}
+
 TEST(RestartLoop, does_not_start_fresh_because_a_chosen_version_is_not_there) {
-  Loop loop({.fresh_if_unrecoverable = true, .from = 5});
+  Loop loop({.fresh_if_unrecoverable = true, .from = "5"});
   EXPECT_FALSE(loop.after(with_mark(death(), Kind::error, "no version 5",
                                     Cause{Cause::Source::error, Code::version_unavailable, {}}))
                    .life);
 }
 
 TEST(RestartLoop, chooses_no_version_after_a_fresh_start) {
-  Loop loop({.fresh_if_unrecoverable = true, .from = 5});
+  Loop loop({.fresh_if_unrecoverable = true, .from = "5"});
   const LifeEnd lost =
       with_mark(death(false, 1), Kind::error, "no snapshot", Cause{Cause::Source::error, Code::unrecoverable, {}});
   EXPECT_EQ(loop.after(lost).life->version, "newest");

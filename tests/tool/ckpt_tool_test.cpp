@@ -3,6 +3,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <map>
 #include <set>
 #include <utility>
@@ -106,6 +107,26 @@ TEST(CkptToolList, shows_each_snapshot_with_the_levels_that_all_nodes_reached) {
   EXPECT_EQ(newest["recoverable"], true);
   EXPECT_EQ(list["snapshots"][1]["levels"], (json{{"L1", true}, {"L2", false}, {"L3", false}, {"L4", false}}));
   EXPECT_EQ(list["runs"][0]["parent"], "fresh");
+}
+
+TEST(CkptToolList, shows_labels_and_attributes_as_inspect_does) {
+  SampleJob job;
+  job.add_snapshot(41, {LevelId::local});
+  job.note({"peak",
+            {{{}, "residual", std::numeric_limits<double>::infinity()}, {{}, "time", 0.5}, {"plate", "units", "K"}}});
+  job.add_snapshot(42, kEveryLevel);
+  for (const std::string command : {"list", "inspect"}) {
+    const Outcome text = run_on(job, command);
+    EXPECT_NE(text.out.find("\"peak\""), std::string::npos) << text.out;
+    const json out = json::parse(run_on(job, command + " --json").out);
+    const json& newest = command == "list" ? out["snapshots"][0] : out;
+    EXPECT_EQ(newest["label"], "peak");
+    EXPECT_EQ(newest["attributes"], (json{{"residual", "inf"}, {"time", 0.5}}));
+    EXPECT_EQ(newest["region_attributes"], (json{{"plate", {{"units", "K"}}}}));
+    const bool lists = command == "list";
+    EXPECT_EQ((lists ? out["snapshots"][1] : json{{"label", json()}})["label"], json());
+    EXPECT_NE(text.out.find(lists ? "\"peak\"" : "plate: units = K"), std::string::npos) << text.out;
+  }
 }
 
 TEST(CkptToolList, calls_no_level_reached_that_a_lost_node_or_file_has_broken) {

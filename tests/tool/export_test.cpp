@@ -241,6 +241,17 @@ TEST_F(Export, of_the_newest_takes_one_that_is_whole) {
   EXPECT_THAT(outcome.err, HasSubstr("version 2 is passed over: no source for ranks 0, 1 (node 0 is lost)"));
 }
 
+TEST_F(Export, by_a_label_takes_the_newest_with_it) {
+  for (const std::uint32_t version : {1U, 2U, 3U}) {
+    job.note({version < 3 ? "peak" : "", {}});
+    job.add_snapshot(version, {LevelId::local});
+  }
+  const Outcome outcome = run("peak plate", "plate.npy");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("version 2 "));
+  EXPECT_THAT(run("peek plate", "other.npy").err, HasSubstr("peek is no version, and no snapshot has this label"));
+}
+
 // What cannot be read is not as if it were not there.
 TEST_F(Export, of_the_newest_names_what_cannot_be_read_of_newer_ones) {
   job.add_snapshot(1, {LevelId::local});

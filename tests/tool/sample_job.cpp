@@ -38,7 +38,7 @@ void write_rank(Store& store, const Identity& identity, Rank rank, BlockDigest d
 
 void take_snapshot(Comm& heads, const std::string& local, const std::string& global, const std::string& job,
                    const Identity& identity, const std::vector<LevelId>& levels, const Layout& layout,
-                   BlockDigest digest) {
+                   BlockDigest digest, const SnapshotNotes& notes) {
   NodeContext node;
   node.me = NodeId{heads.rank().value};
   node.layout = layout;
@@ -52,7 +52,7 @@ void take_snapshot(Comm& heads, const std::string& local, const std::string& glo
   node.global = *store;
   for (const Rank rank : node.layout.ranks_on(node.me)) write_rank(*node.local, identity, rank, digest);
 
-  NodeManifest manifest{identity, identity.version.value, {}};
+  NodeManifest manifest{identity, identity.version.value, {}, notes};
   for (const LevelId level : levels) {
     const auto done = make_level(level)->protect(heads, node, manifest, 0);
     ASSERT_TRUE(done) << done.error().text();
@@ -84,7 +84,7 @@ void SampleJob::add_snapshot(std::uint32_t version, const std::vector<LevelId>& 
   add_run({{1}, kRun, RunRecord::Parent::fresh, {}, true, false}, job);
   run_cluster(kNodes, [&](Comm& heads) {
     take_snapshot(heads, local(), global(), job, sample_job_identity(version), levels, sample_job_layout(avoided_),
-                  digest_);
+                  digest_, notes_);
   });
 }
 

@@ -32,6 +32,9 @@ class SampleJob {
   // What blocks of shards have that are written from now on.
   void write_with(BlockDigest digest) { digest_ = digest; }
 
+  // What the program says about snapshots that are added from now on.
+  void note(SnapshotNotes notes) { notes_ = std::move(notes); }
+
   // Takes a snapshot to all of `levels`, in their order, in the life 1, which has a record then.
   void add_snapshot(std::uint32_t version, const std::vector<LevelId>& levels, const std::string& job = "heat") const;
   void add_run(const RunRecord& record, const std::string& job = "heat") const;
@@ -55,6 +58,7 @@ class SampleJob {
   TempDirectory directory_;
   std::vector<NodeId> avoided_;
   BlockDigest digest_ = BlockDigest::sha256;
+  SnapshotNotes notes_;
 };
 
 [[nodiscard]] Layout sample_job_layout(const std::vector<NodeId>& avoided = {});

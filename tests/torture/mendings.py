@@ -373,11 +373,27 @@ MENDINGS = [
              "  (void)is_whole;\n"),
     ], seen_by="GlobalLevel.that_is_written_again_is_whole_at_every_moment"),
 
+    # Labels and attributes. No mending of the past.
+    Mending("a label is taken again in each life", [
+        Edit("lib/engine/restore_offer.cpp",
+             "(request.label.empty() || request.label == label) ? 0U : 1U};\n",
+             "request.label == label && false ? 0U : 1U};\n"),
+    ], seen_by="Choice.by_a_label_is_not_taken_again_even_if_a_newer_snapshot_has_it", test="cluster_choice"),
+    Mending("ranks of different nodes may set different labels", [
+        Edit("lib/engine/seal_desk.cpp",
+             "    sealing.notes.put_into(sealing.vote);\n",
+             ""),
+    ], seen_by="Notes.that_differ_between_ranks_are_refused_by_name", test="cluster_notes"),
+    Mending("a node whose store was lost does not learn the label of what it restores", [
+        Edit("lib/engine/restore_adopt.cpp",
+             "  known.manifest.notes.fill_from(notes_);\n",
+             ""),
+    ], seen_by="Notes.reach_a_node_whose_store_was_lost_and_the_levels_that_are_rebuilt", test="cluster_notes"),
     # A version that was chosen. No mending of the past.
     Mending("a choice is taken again in each life", [
         Edit("lib/engine/restore_offer.cpp",
-             "  return was_taken ? Version{} : request.version;\n",
-             "  return was_taken && false ? Version{} : request.version;\n"),
+             "const bool may_be_taken = request.at_start && !request.again;\n",
+             "const bool may_be_taken = request.at_start && !request.again && false;\n"),
     ], seen_by="Choice.is_not_taken_again_by_the_same_call_in_a_later_life", test="cluster_choice"),
     Mending("the abandoned branch is restored", [
         Edit("lib/recover/plan.cpp",

@@ -290,13 +290,19 @@ TEST(Config, a_value_that_cannot_be_is_answered_with_file_line_key_and_what_woul
               Fails(Code::config, {"heat.ini:2", "[head] wait_limit", "5", "500ms", "90s", "10min", "12h", "3d"}));
   EXPECT_THAT(parsed("[restart]\nverify = md5"),
               Fails(Code::config, {"heat.ini:2", "[restart] verify", "md5", "crc", "sha256"}));
-  for (const char* wrong : {"0", "five", "-1", "5again", "newest again", "4000000001"})
+  for (const char* wrong : {"0", "-1", "newest again", "4000000001"})
     EXPECT_THAT(parsed(fmt::format("[restart]\nversion = {}", wrong)),
                 Fails(Code::config, {"heat.ini:2", "[restart] version", wrong, "newest", "5 again"}));
   EXPECT_EQ(parsed("[restart]\nversion = 5").value().restart.version, 5U);
   EXPECT_FALSE(parsed("[restart]\nversion = 5").value().restart.version_again);
   EXPECT_TRUE(parsed("[restart]\nversion = 5 again").value().restart.version_again);
   EXPECT_EQ(parsed("[restart]\nversion = newest").value().restart.version, 0U);
+  EXPECT_EQ(parsed("[restart]\nversion = spin-up done").value().restart.label, "spin-up done");
+  EXPECT_TRUE(parsed("[restart]\nversion = spin-up again").value().restart.version_again);
+  EXPECT_EQ(parsed("[restart]\nversion = spin-up again").value().restart.label, "spin-up");
+  EXPECT_EQ(parsed("[restart]\nversion = 5").value().restart.label, "");
+  EXPECT_THAT(parsed("[restart]\nversion = spin-up\nmode = fresh"),
+              Fails(Code::config, {"heat.ini:2", "[restart] version", "mode = auto"}));
   EXPECT_THAT(parsed("[restart]\nversion = 5\nmode = fresh"),
               Fails(Code::config, {"heat.ini:2", "[restart] version", "mode = auto"}));
   EXPECT_THAT(parsed("[restart]\nstop_signal = yes"),

@@ -75,7 +75,14 @@ void write_snapshot(Store& local, Store& global, std::uint32_t ranks) {
     ASSERT_TRUE(written) << written.error().text();
     EXPECT_EQ(written->bytes, test::read_all(global, names::node_file(kDir, {node})).size());
   }
-  const auto master = write_master_file(global, kDir, all);
+  const SnapshotNotes notes{"50 % caf\xe9",
+                            {{{}, "cells", std::int64_t{-3}},
+                             {{}, "empty", std::string()},
+                             {{}, "time", 0.1},
+                             {"no such region", "units", std::string("K")},
+                             {"particles", "type", std::string("reserved")},
+                             {"plate", "units", std::string("µm")}}};
+  const auto master = write_master_file(global, kDir, all, notes);
   ASSERT_TRUE(master) << master.error().text();
 }
 
@@ -386,6 +393,10 @@ assert a["particles"][...].view([("x", "<f8"), ("y", "<f8"), ("z", "<f8")]).shap
 c = f["cairn"].attrs
 assert c["format"] == 2 and c["incarnation"] == 3 and c["version"] == 42 and c["safe_point"] == 77
 assert bytes(c["run_id"]) == b"0123456789abcdef"
+n = f.attrs
+assert n["label"] == "50 % caf\\xe9", repr(n["label"])
+assert n["cells"] == -3 and n["time"] == 0.1 and n["empty"] == "", repr(dict(n))
+assert a["plate"].attrs["units"] == "µm" and sorted(n.keys()) == ["cells", "empty", "label", "time"]
 f.close()
 os.remove(sys.argv[2])
 a = h5py.File(sys.argv[1], "r")["arrays"]

@@ -137,7 +137,7 @@ Vote waiting_for(const std::vector<RestoreRequest>& requests) {
 }
 
 TEST(Vote, finds_the_version_that_all_ranks_ask_for) {
-  const RestoreRequest five{Version{5}, true, false};
+  const RestoreRequest five{Version{5}, {}, true, false};
   const auto found = reduced({waiting_for({five, five}), waiting_for({five})}).request();
   ASSERT_TRUE(found);
   EXPECT_EQ(found->version, Version{5});
@@ -147,12 +147,48 @@ TEST(Vote, finds_the_version_that_all_ranks_ask_for) {
 }
 
 TEST(Vote, names_the_versions_where_ranks_ask_for_different_ones) {
-  const RestoreRequest five{Version{5}, true, false};
-  const RestoreRequest six{Version{6}, true, false};
+  const RestoreRequest five{Version{5}, {}, true, false};
+  const RestoreRequest six{Version{6}, {}, true, false};
   const auto of_nodes = reduced({waiting_for({five}), waiting_for({six})}).request();
   ASSERT_FALSE(of_nodes);
   EXPECT_THAT(of_nodes.error(), Fails(Code::mismatch, {"version 5", "version 6"}));
   EXPECT_FALSE(waiting_for({five, {}}).request());
+}
+
+TEST(Vote, tells_restores_by_label_from_others) {
+  const RestoreRequest peak{{}, "peak", true, false};
+  const RestoreRequest other{{}, "other", true, false};
+  const auto same_label = reduced({waiting_for({peak}), waiting_for({peak})});
+  EXPECT_TRUE(same_label.request());
+  EXPECT_TRUE(same_label.is_for_label());
+  EXPECT_FALSE(waiting_for({{}}).is_for_label());
+  EXPECT_FALSE(waiting_for({{Version{5}}}).is_for_label());
+  EXPECT_THAT(waiting_for({peak, {}}).request().error(), Fails(Code::mismatch, {"the newest version", "a label"}));
+  EXPECT_THAT(waiting_for({peak, {Version{5}}}).request().error(), Fails(Code::mismatch, {"version 5", "a label"}));
+  EXPECT_FALSE(reduced({waiting_for({peak}), waiting_for({other})}).request());
+}
+
+// Of nodes whose ranks have set labels and attributes of these digests.
+Vote noting(std::uint64_t label, std::uint64_t attributes) {
+  Vote vote = Vote::on(Version{3}, {}, 7);
+  vote.note_label(label);
+  vote.note_attributes(attributes);
+  return vote;
+}
+
+TEST(Vote, refuses_different_labels_and_attributes_but_not_none) {
+  EXPECT_FALSE(reduced({noting(5, 6), noting(5, 6)}).objection());
+  EXPECT_FALSE(reduced({noting(5, 6), noting(0, 0)}).objection());
+  EXPECT_FALSE(reduced({noting(0, 0), noting(0, 0)}).objection());
+  const auto labels = reduced({noting(5, 6), noting(4, 6)}).objection();
+  ASSERT_TRUE(labels);
+  EXPECT_THAT(*labels, Fails(Code::mismatch, {"labels"}));
+  const auto attributes = reduced({noting(5, 6), noting(0, 7)}).objection();
+  ASSERT_TRUE(attributes);
+  EXPECT_THAT(*attributes, Fails(Code::mismatch, {"attributes"}));
+  Vote two_ranks = noting(5, 6);
+  two_ranks.note_label(4);
+  EXPECT_TRUE(two_ranks.objection());
 }
 
 }  // namespace

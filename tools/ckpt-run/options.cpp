@@ -14,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include "base/label.hpp"
 #include "config/config_values.hpp"
 #include "exit_code.hpp"
 
@@ -95,6 +96,13 @@ std::string check_tolerance(std::string& text) {
   return whole && number >= 0 && number <= 1 ? "" : "\"" + text + "\" is not a number from 0 to 1";
 }
 
+std::string check_from(std::string& text) {
+  constexpr std::uint32_t kHighest = 4'000'000'000;
+  std::uint32_t number = 0;
+  const bool good = cairn::values::number(text, 1, kHighest, number).empty() || cairn::check_label(text);
+  return good ? "" : "\"" + text + "\" is neither a version nor a label";
+}
+
 std::chrono::milliseconds time_of(const std::string& text) {
   std::chrono::milliseconds time{};
   (void)cairn::values::duration(text, time);
@@ -116,7 +124,7 @@ std::string host_option_among(const std::vector<std::string>& mpi_options) {
 std::string mistake_in(const Options& options) {
   if (options.application.empty()) return "no application: ckpt-run -n 8 -- app arguments";
   if (options.application[0].starts_with('-')) return options.application[0] + ": no such option";
-  if (options.rehearsal && options.from > 0)
+  if (options.rehearsal && !options.from.empty())
     return "--from is not for a rehearsal, whose runs start from the beginning: leave it out";
   if (!options.spare_hosts.empty() && options.hosts.empty())
     return "--spare-hosts also needs --hosts, the hosts that they replace";
@@ -219,10 +227,11 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   app.add_option("--json", rehearsal.json, "File for the result of a rehearsal, for programs")->type_name("FILE");
   app.add_option(
          "--from", options.from,
-         "Continue from this version instead of the newest; ckpt-tool list shows which there are. Newer versions\n"
-         "are not restored any more. Restarts then use the newest version of this branch")
+         "Continue from this version, or the newest with this label, instead of the newest; ckpt-tool list shows\n"
+         "which there are. Newer versions are not restored any more. Restarts then use the newest version of this "
+         "branch")
       ->type_name("VERSION")
-      ->check(CLI::Range(1U, 4'000'000'000U).description(""));
+      ->check(CLI::Validator(check_from, ""));
   app.add_flag("--preload-tap", options.preload_tap,
                "Preload libcairn-tap in the ranks: for programs that do not link it. Default: for Python programs");
   app.add_option("--config", options.config, "The job's INI file. Default: the .ini file among its arguments")

@@ -28,7 +28,7 @@ struct Options {
   bool shrink_hosts = false;                  // without a spare host: go on with those that are left
   std::uint32_t max_restarts = 100;
   bool fresh_if_unrecoverable = false;
-  std::uint32_t from = 0;  // version that the job continues from; 0: as [restart] version says
+  std::string from = {};   // version or label that the job continues from; empty: as [restart] version says
   bool preload_tap = false;
   std::string config = {};  // the job's INI file; empty: defaults
   std::string launcher = "mpirun";

@@ -147,17 +147,17 @@ bool RestartLoop::has_come_further(const LifeEnd& end) {
 }
 
 std::string RestartLoop::same_command() const {
-  return version_is_past_ && options_.from != 0 ? "the same command without --from" : "the same command";
+  return version_is_past_ && !options_.from.empty() ? "the same command without --from" : "the same command";
 }
 
 std::string RestartLoop::first_version() const {
-  return options_.from == 0 ? std::string() : fmt::format("{} again", options_.from);
+  return options_.from.empty() ? std::string() : fmt::format("{} again", options_.from);
 }
 
 // The version that the next life restores. It is chosen once. As long as no life is known to have restored it, the next
 // one is told so again, in a way that does not choose twice if the records of lives could not be read.
 std::string RestartLoop::version_after(const LifeEnd& end) {
-  if (options_.from == 0) return {};
+  if (options_.from.empty()) return {};
   version_is_past_ |= end.restored.has_value();
   if (version_is_past_) return "newest";
   return fmt::format("{}{}", options_.from, end.snapshots ? " again" : "");

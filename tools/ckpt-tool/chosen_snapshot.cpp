@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/plain_text.hpp"
 #include "commands.hpp"
 
 namespace ckpt_tool {
@@ -38,9 +39,15 @@ cairn::Result<SnapshotView> find_snapshot(const OpenStores& opened, const cairn:
   }
   std::uint32_t number = 0;
   const auto [end, error] = std::from_chars(version.data(), version.data() + version.size(), number);
-  if (error != std::errc() || end != version.data() + version.size())
-    return cairn::fail(Code::invalid_argument, fmt::format("{} is no version", version),
-                       "give a number, as ckpt-tool list shows it, or newest");
+  if (error != std::errc() || end != version.data() + version.size()) {
+    const auto labeled =
+        std::ranges::find(snapshots, version, [](const SnapshotView& view) { return view.notes.label; });
+    if (labeled != snapshots.end()) return *labeled;
+    return cairn::fail(
+        Code::invalid_argument,
+        fmt::format("{} is no version, and no snapshot has this label", cairn::escaped_for_terminal(version)),
+        "give a number or a label, as ckpt-tool list shows them, or newest");
+  }
   const auto found =
       std::ranges::find_if(snapshots, [&](const SnapshotView& view) { return view.identity.version.value == number; });
   if (found == snapshots.end()) return cairn::fail(no_such_version(opened, number, survey));

@@ -62,7 +62,7 @@ struct RanksRequest {
 
 struct ExportRequest {
   Target target;
-  std::string version;                // a number, or "newest"
+  std::string version;                // a number, a label, or "newest"
   std::vector<std::string> regions;   // empty: all
   std::string to;                     // FILE.h5, FILE.npy, or a directory of .npy files
   std::optional<std::uint32_t> rank;  // only this one's; none: arrays of all ranks
@@ -73,7 +73,7 @@ struct ExportRequest {
 
 struct CopyRequest {
   Target target;
-  std::string version;  // a number, or "newest"
+  std::string version;  // a number, a label, or "newest"
   std::string to;       // as [storage] global
   bool json = false;
   bool yes = false;  // else only shows what would be written
@@ -127,6 +127,8 @@ void put_identity(Json& to, const cairn::Identity& identity);
 // "L1 L2 L3 (3/4 nodes)", and the same in JSON: whether each is complete.
 [[nodiscard]] std::string levels_text(const cairn::SnapshotView& snapshot);
 [[nodiscard]] Json levels_json(const cairn::SnapshotView& snapshot);
+// Adds `label`, null where there is none, `attributes` and, by region, `region_attributes`.
+void put_notes_json(Json& to, const cairn::SnapshotNotes& notes);
 [[nodiscard]] Json numbers(const std::vector<cairn::Rank>& ranks);
 [[nodiscard]] std::string_view state_text(cairn::Finding::State state);
 // Whether it is not known if such a file is good.

@@ -7,6 +7,7 @@
 
 #include "base/list_text.hpp"
 #include "commands.hpp"
+#include "format/notes_json.hpp"
 #include "store/names.hpp"
 #include "text.hpp"
 
@@ -41,6 +42,15 @@ Json levels_json(const cairn::SnapshotView& snapshot) {
   Json levels = Json::object();
   for (const cairn::LevelId level : cairn::kAllLevels) levels[level_text(level)] = snapshot.at(level).complete();
   return levels;
+}
+
+void put_notes_json(Json& to, const cairn::SnapshotNotes& notes) {
+  to["label"] = notes.label.empty() ? Json() : Json(notes.label);
+  to["attributes"] = to["region_attributes"] = Json::object();
+  for (const cairn::Attribute& attribute : notes.attributes) {
+    Json& of = attribute.region.empty() ? to["attributes"] : to["region_attributes"][attribute.region];
+    of[attribute.name] = cairn::json_of(attribute.value);
+  }
 }
 
 Json numbers(const std::vector<cairn::Rank>& ranks) {

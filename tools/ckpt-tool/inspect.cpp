@@ -117,6 +117,7 @@ void print_json(const Inspection& of) {
   put_identity(root, of.snapshot.identity);
   root["levels"] = levels_json(of.snapshot);
   root["bytes"] = of.snapshot.bytes;
+  put_notes_json(root, of.snapshot.notes);
   root["layout"] = {{"id", cairn::names::hex(layout.id())},
                     {"copies", layout.copies},
                     {"rotation", layout.rotation},

@@ -120,6 +120,15 @@ std::string regions_text(const Inspection& of, bool details) {
   return text;
 }
 
+std::string notes_text(const cairn::SnapshotNotes& notes) {
+  std::string text;
+  if (!notes.label.empty()) text += fmt::format("label \"{}\"\n", cairn::escaped_for_terminal(notes.label));
+  if (notes.attributes.empty()) return text;
+  text += "\nattributes\n";
+  for (const cairn::Attribute& attribute : notes.attributes) text += "  " + cairn::text_of(attribute) + "\n";
+  return text;
+}
+
 std::string parity_text(const Home& home) {
   if (home.holding == nullptr || !home.holding->erasure) return "-";
   std::string text;
@@ -241,6 +250,7 @@ std::optional<std::uint64_t> turn_of(const Inspection& of) {
 std::string inspection_text(const Inspection& of, bool details) {
   std::string text = fmt::format("job {}: {}: {}, {}\n", of.opened.job, identity_text(of.snapshot.identity),
                                  levels_text(of.snapshot), size_text(of.snapshot.bytes));
+  text += notes_text(of.snapshot.notes);
   text += regions_text(of, details);
   const auto on_ranks = regions_on_ranks(of.regions);
   if (!on_ranks.empty()) text += "\n" + other_ranks_text(on_ranks);

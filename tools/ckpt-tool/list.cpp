@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/plain_text.hpp"
 #include "commands.hpp"
 #include "format/json_text.hpp"
 #include "store/names.hpp"
@@ -85,6 +86,8 @@ struct Listed {
 
 std::string note_of(const Listed& listed) {
   std::string note;
+  if (const std::string& label = listed.view.notes.label; !label.empty())
+    note = fmt::format("\"{}\"", cairn::escaped_for_terminal(label));
   const auto add = [&](const std::string& text) { note += (note.empty() ? "" : ", ") + text; };
   if (!listed.view.absent.empty()) add(nodes_text(listed.view.absent) + " not found");
   if (!listed.recoverable) add("not recoverable");
@@ -98,7 +101,7 @@ void print_table(const OpenStores& opened, const std::vector<Listed>& snapshots,
   std::vector<std::vector<std::string>> rows{
       {"version", "incarnation", "run", "levels", "nodes", "ranks", "size", "age", ""}};
   for (const Listed& listed : snapshots) {
-    const auto& [identity, layout, levels, absent, bytes] = listed.view;
+    const auto& [identity, layout, levels, absent, bytes, notes] = listed.view;
     rows.push_back({fmt::format("{}", identity.version.value), fmt::format("{}", identity.incarnation.value),
                     cairn::names::hex(identity.run).substr(0, kRunDigits), levels_text(listed.view),
                     fmt::format("{}", layout.nodes), fmt::format("{}", layout.node_of_rank.size()), size_text(bytes),
@@ -125,6 +128,7 @@ void print_json(const OpenStores& opened, const std::vector<Listed>& snapshots, 
     json["recoverable"] = listed.recoverable;
     json["superseded"] = listed.superseded;
     json["abandoned"] = listed.abandoned;
+    put_notes_json(json, listed.view.notes);
     root["snapshots"].push_back(std::move(json));
   }
   for (const RunRecord& run : survey.runs) root["runs"].push_back(json_of(run));

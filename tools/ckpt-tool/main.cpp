@@ -272,7 +272,8 @@ CLI::App* add_export(CLI::App& app, ckpt_tool::ExportRequest& request) {
   CLI::App* const command =
       app.add_subcommand("export", "Write regions of a snapshot as arrays for other programs, from any level");
   add_target(*command, request.target);
-  command->add_option("VERSION", request.version, "The snapshot, as list shows it, or newest")->required();
+  command->add_option("VERSION", request.version, "The snapshot: its version or label, as list shows them, or newest")
+      ->required();
   command->add_option("REGION", request.regions, "Names of regions. Default: all");
   command->add_option("--to", request.to, "FILE.h5 for HDF5, FILE.npy for one array, else a directory of .npy files")
       ->type_name("PATH")
@@ -287,7 +288,8 @@ CLI::App* add_copy(CLI::App& app, ckpt_tool::CopyRequest& request) {
   CLI::App* const command =
       app.add_subcommand("copy", "Copy a snapshot, from any level, to a global directory of its own");
   add_target(*command, request.target);
-  command->add_option("VERSION", request.version, "The snapshot, as list shows it, or newest")->required();
+  command->add_option("VERSION", request.version, "The snapshot: its version or label, as list shows them, or newest")
+      ->required();
   command->add_option("DIR", request.to, "The directory for the copy")->required();
   command->add_flag("--json", request.json, "Print JSON; the man page names its members");
   command->add_flag("--yes", request.yes, "Copy, instead of showing what would be written");

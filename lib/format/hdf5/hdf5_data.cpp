@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/plain_text.hpp"
 #include "format/shard_blocks.hpp"
 
 namespace cairn::hdf5 {
@@ -266,6 +267,31 @@ Status copy_attributes(const File& from, const File& to) {
     }
   }
   return {};
+}
+
+bool has_object(const File& file, const std::string& path) {
+  return path == "/" || H5Lexists(file.id(), path.c_str(), H5P_DEFAULT) > 0;
+}
+
+bool put_value(const File& file, const std::string& path, const std::string& name, const AttributeValue& value) {
+  const Handle object(H5Oopen(file.id(), path.c_str(), H5P_DEFAULT), H5Oclose);
+  const std::string plain = escaped(name);
+  if (!object.good()) return false;
+  if (H5Aexists(object.get(), plain.c_str()) > 0) return true;
+  if (const auto* text = std::get_if<std::string>(&value)) {
+    const std::string bytes = escaped(*text);
+    // Of variable length: h5py reads others as bytes.
+    const char* const data = bytes.c_str();
+    const Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
+    H5Tset_size(type.get(), H5T_VARIABLE);
+    H5Tset_cset(type.get(), H5T_CSET_UTF8);
+    return put_attribute(object.get(), plain.c_str(), type, &data);
+  }
+  const auto* number = std::get_if<double>(&value);
+  const Handle type(H5Tcopy(number != nullptr ? H5T_IEEE_F64LE : H5T_STD_I64LE), H5Tclose);
+  const void* data = number;
+  if (number == nullptr) data = &std::get<std::int64_t>(value);
+  return put_attribute(object.get(), plain.c_str(), type, data);
 }
 
 void Pacer::did(std::uint64_t bytes) {

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include <cairn/attribute.hpp>
+
 #include "format/hdf5/hdf5_store.hpp"
 #include "format/shard_codec.hpp"
 
@@ -69,6 +71,13 @@ void fill_with_nothing(const Handle& properties, const RegionInfo& info);
 
 // The work of creating or finding a dataset, counted in bytes, in addition to its own bytes.
 inline constexpr std::uint64_t kDatasetWork = 16 * kKiB;
+
+// Whether the file has something there.
+[[nodiscard]] bool has_object(const File& file, const std::string& path);
+// Writes an attribute of a group or dataset; one of this name that is there already stays. A text is UTF-8; bytes that
+// are not are escaped.
+[[nodiscard]] bool put_value(const File& file, const std::string& path, const std::string& name,
+                             const AttributeValue& value);
 
 // Calls `between` every few MiB of work.
 class Pacer {

@@ -85,8 +85,10 @@ struct RankRegions {
   NodeId node;
   std::vector<RegionInfo> regions;
 };
-// Writes the master file over node files in the same directory, synced.
-[[nodiscard]] Status write_master_file(Store& global, const DirName& dir, const std::vector<RankRegions>& ranks);
+// Writes the master file over node files in the same directory, synced. Attributes of `notes` are those of "/" and, of
+// a region, of its dataset in /arrays; the label is the attribute "label" of "/".
+[[nodiscard]] Status write_master_file(Store& global, const DirName& dir, const std::vector<RankRegions>& ranks,
+                                       const SnapshotNotes& notes = {});
 
 // Checks a rank's regions and frame in a node file against `expected` without writing a shard: each block's CRC-32C and
 // SHA-256, and the digest.

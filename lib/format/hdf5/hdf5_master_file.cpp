@@ -125,9 +125,24 @@ Status write_identity(const Store& global, const File& file, const std::vector<R
   return hdf5::copy_attributes(*node_file, file);
 }
 
+// A region that is no array in /arrays has no place for them.
+Status write_notes(const File& file, const SnapshotNotes& notes) {
+  const std::string arrays = fmt::format("/{}/", hdf5::kArraysGroup);
+  const auto put = [&](const std::string& path, const std::string& name, const AttributeValue& value) -> Status {
+    return hdf5::put_value(file, path, name, value) ? Status{} : file.error("writing the attribute " + name);
+  };
+  for (const Attribute& attribute : notes.attributes) {
+    const std::string path = attribute.region.empty() ? "/" : arrays + attribute.region;
+    if (attribute.region.find('/') != std::string::npos || !hdf5::has_object(file, path)) continue;
+    if (auto status = put(path, attribute.name, attribute.value); !status) return status;
+  }
+  return notes.label.empty() ? Status{} : put("/", "label", notes.label);
+}
+
 }  // namespace
 
-Status write_master_file(Store& global, const DirName& dir, const std::vector<RankRegions>& ranks) {
+Status write_master_file(Store& global, const DirName& dir, const std::vector<RankRegions>& ranks,
+                         const SnapshotNotes& notes) {
   const hdf5::Quiet quiet;
   auto file = File::create(global, names::master_file(dir), kMiB);
   if (!file) return fail(file.error());
@@ -137,6 +152,7 @@ Status write_master_file(Store& global, const DirName& dir, const std::vector<Ra
   auto written = write_identity(global, *file, ranks, dir)
                      .and_then([&] { return write_links(*file, ranks, dir); })
                      .and_then([&] { return write_arrays(*file, ranks, dir); })
+                     .and_then([&] { return write_notes(*file, notes); })
                      .and_then([&]() -> Status {
                        auto size = file->finish();
                        return size ? Status() : fail(size.error());

@@ -496,6 +496,32 @@ int cairn_due(cairn_session* session, int* due);
  * Collective like cairn_snapshot.
  * Returns: as cairn_snapshot. CAIRN_ERR_USAGE if level is off in this job. */
 int cairn_snapshot_to(cairn_session* session, int level, uint32_t* version);
+
+/* Gives the next snapshot that is taken a label, which can then be restored by it, and which ckpt-tool lists. Another
+ * call before that snapshot replaces the label. The label has 1 to 255 bytes, without control characters. It is not
+ * what [restart] version takes for a version: a number, "newest" or a text that ends with " again".
+ *
+ * Local. All ranks set the same label. A rank may set none, but then its node does not know the label if the other
+ * nodes are lost.
+ * Returns: CAIRN_ERR_USAGE if the label is not valid. If ranks set different ones, the snapshot fails, and a later call
+ * returns CAIRN_ERR_MISMATCH. */
+int cairn_label(cairn_session* session, const char* label);
+/* Sets an attribute of this snapshot and of later ones, such as the simulated time. region is the region that it is of;
+ * NULL: it is of the whole snapshot. Setting it again replaces the value. Attributes are listed by ckpt-tool, and are
+ * in the HDF5 files of L4. A restore sets those of the snapshot again; set what belongs to this run after it. A
+ * snapshot has at most 64 attributes. A name has 1 to 255 bytes, without control characters, a text at most 1024.
+ *
+ * Local. All ranks set the same attributes, or none.
+ * Returns: CAIRN_ERR_USAGE if name or value are not valid. If ranks set different ones, the snapshot fails, and a later
+ * call returns CAIRN_ERR_MISMATCH. */
+int cairn_attribute_number(cairn_session* session, const char* region, const char* name, double value);
+/* The same for a whole number. Local. */
+int cairn_attribute_whole(cairn_session* session, const char* region, const char* name, int64_t value);
+/* The same for a text. Local. */
+int cairn_attribute_text(cairn_session* session, const char* region, const char* name, const char* text);
+/* Returns the label of the snapshot that the last restore of this session restored; "" if it has none, or on a fresh
+ * start. Valid until the next restore, and while the session is open. Local. */
+const char* cairn_restored_label(const cairn_session* session);
 /* Blocks until the newest snapshot that was to reach level has reached it. Returns at once if there is none.
  *
  * Collective.
@@ -547,6 +573,12 @@ int cairn_restore(cairn_session* session);
  * Returns: as cairn_restore. CAIRN_ERR_USAGE if the version is 0. CAIRN_ERR_UNRECOVERABLE if this version cannot be
  * restored; the text lists those that can. */
 int cairn_restore_version(cairn_session* session, uint32_t version);
+/* The same for the newest snapshot with this label.
+ *
+ * Collective. All ranks pass the same label.
+ * Returns: as cairn_restore_version. CAIRN_ERR_USAGE if the text cannot be a label. CAIRN_ERR_UNRECOVERABLE if no
+ * snapshot has it; the text lists the labels that there are. */
+int cairn_restore_label(cairn_session* session, const char* label);
 /* Does the same as cairn_restore for one region; other regions keep their contents. All ranks pass the same name.
  *
  * Collective.

@@ -98,7 +98,7 @@ module cairn
   public :: cairn_run, cairn_application
   public :: cairn_init, cairn_protect, cairn_unprotect, cairn_due, cairn_snapshot, cairn_snapshot_to, cairn_wait, &
     cairn_storage_error, cairn_stored_elements, cairn_restore, cairn_get_comm, &
-    cairn_restore_version, &
+    cairn_restore_version, cairn_restore_label, cairn_label, cairn_attribute, &
     cairn_restore_region, cairn_restore_info, cairn_comm, cairn_watch, cairn_suspect, cairn_should_stop, cairn_failed, &
     cairn_catches_up, cairn_recover, cairn_state, cairn_finalize, cairn_abandon, cairn_version, cairn_build_info, &
     cairn_error_text, cairn_set_log, cairn_log
@@ -212,6 +212,15 @@ module cairn
   interface cairn_protect
     procedure protect_int8, protect_int16, protect_int32, protect_int64, protect_real32, protect_real64, &
       protect_complex32, protect_complex64, protect_logical
+  end interface
+
+  ! cairn_attribute(session, name, value, code [, region]) sets an attribute of this snapshot and of later ones, such as
+  ! the simulated time: a whole number, a number or a text. With region it is of that region, such as a unit. See
+  ! cairn_attribute_number in cairn.h.
+  !
+  ! Local. All ranks set the same attributes, or none. Gives CAIRN_ERR_USAGE if name or value are not valid.
+  interface cairn_attribute
+    procedure attribute_int32, attribute_int64, attribute_real32, attribute_real64, attribute_text
   end interface
 
   ! The numbers of cairn_type in cairn.h.
@@ -401,6 +410,38 @@ module cairn
       import :: c_int, c_int32_t, c_ptr
       type(c_ptr), value :: session
       integer(c_int32_t), value :: version
+      integer(c_int) :: code
+    end function
+    function c_restore_label(session, label) bind(c, name='cairn_restore_label') result(code)
+      import :: c_int, c_char, c_ptr
+      type(c_ptr), value :: session
+      character(kind=c_char), intent(in) :: label(*)
+      integer(c_int) :: code
+    end function
+    function c_label(session, label) bind(c, name='cairn_label') result(code)
+      import :: c_int, c_char, c_ptr
+      type(c_ptr), value :: session
+      character(kind=c_char), intent(in) :: label(*)
+      integer(c_int) :: code
+    end function
+    function c_attribute_number(session, region, name, value) bind(c, name='cairn_attribute_number') result(code)
+      import :: c_int, c_char, c_double, c_ptr
+      type(c_ptr), value :: session, region
+      character(kind=c_char), intent(in) :: name(*)
+      real(c_double), value :: value
+      integer(c_int) :: code
+    end function
+    function c_attribute_whole(session, region, name, value) bind(c, name='cairn_attribute_whole') result(code)
+      import :: c_int, c_char, c_int64_t, c_ptr
+      type(c_ptr), value :: session, region
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int64_t), value :: value
+      integer(c_int) :: code
+    end function
+    function c_attribute_text(session, region, name, text) bind(c, name='cairn_attribute_text') result(code)
+      import :: c_int, c_char, c_ptr
+      type(c_ptr), value :: session, region
+      character(kind=c_char), intent(in) :: name(*), text(*)
       integer(c_int) :: code
     end function
     function c_restore_region(session, name) bind(c, name='cairn_restore_region') result(code)
@@ -896,6 +937,89 @@ contains
     integer, intent(in) :: version
     integer, intent(out) :: code
     code = c_restore_version(session%handle, int(version, c_int32_t))
+  end subroutine
+
+  ! The same for the newest snapshot with this label. All ranks pass the same label. Collective. Gives
+  ! CAIRN_ERR_UNRECOVERABLE if no snapshot has it; the text lists the labels that there are.
+  subroutine cairn_restore_label(session, label, code)
+    type(cairn_session), intent(in) :: session
+    character(*), intent(in) :: label
+    integer, intent(out) :: code
+    code = c_restore_label(session%handle, c_text(label))
+  end subroutine
+
+  ! Gives the next snapshot that is taken a label, which can then be restored by it, and which ckpt-tool lists: see
+  ! cairn.h. Local. All ranks set the same label.
+  subroutine cairn_label(session, label, code)
+    type(cairn_session), intent(in) :: session
+    character(*), intent(in) :: label
+    integer, intent(out) :: code
+    code = c_label(session%handle, c_text(label))
+  end subroutine
+
+  subroutine attribute_real64(session, name, value, code, region)
+    type(cairn_session), intent(in) :: session
+    character(*), intent(in) :: name
+    real(real64), intent(in) :: value
+    integer, intent(out) :: code
+    character(*), intent(in), optional :: region
+    character(kind=c_char), allocatable, target :: of(:)
+    if (present(region)) then
+      allocate(of(len_trim(region) + 1))
+      of(:) = c_text(region)
+      code = c_attribute_number(session%handle, c_loc(of), c_text(name), real(value, c_double))
+    else
+      code = c_attribute_number(session%handle, c_null_ptr, c_text(name), real(value, c_double))
+    end if
+  end subroutine
+
+  subroutine attribute_real32(session, name, value, code, region)
+    type(cairn_session), intent(in) :: session
+    character(*), intent(in) :: name
+    real(real32), intent(in) :: value
+    integer, intent(out) :: code
+    character(*), intent(in), optional :: region
+    call attribute_real64(session, name, real(value, real64), code, region)
+  end subroutine
+
+  subroutine attribute_int64(session, name, value, code, region)
+    type(cairn_session), intent(in) :: session
+    character(*), intent(in) :: name
+    integer(int64), intent(in) :: value
+    integer, intent(out) :: code
+    character(*), intent(in), optional :: region
+    character(kind=c_char), allocatable, target :: of(:)
+    if (present(region)) then
+      allocate(of(len_trim(region) + 1))
+      of(:) = c_text(region)
+      code = c_attribute_whole(session%handle, c_loc(of), c_text(name), int(value, c_int64_t))
+    else
+      code = c_attribute_whole(session%handle, c_null_ptr, c_text(name), int(value, c_int64_t))
+    end if
+  end subroutine
+
+  subroutine attribute_int32(session, name, value, code, region)
+    type(cairn_session), intent(in) :: session
+    character(*), intent(in) :: name
+    integer(int32), intent(in) :: value
+    integer, intent(out) :: code
+    character(*), intent(in), optional :: region
+    call attribute_int64(session, name, int(value, int64), code, region)
+  end subroutine
+
+  subroutine attribute_text(session, name, value, code, region)
+    type(cairn_session), intent(in) :: session
+    character(*), intent(in) :: name, value
+    integer, intent(out) :: code
+    character(*), intent(in), optional :: region
+    character(kind=c_char), allocatable, target :: of(:)
+    if (present(region)) then
+      allocate(of(len_trim(region) + 1))
+      of(:) = c_text(region)
+      code = c_attribute_text(session%handle, c_loc(of), c_text(name), c_text(value))
+    else
+      code = c_attribute_text(session%handle, c_null_ptr, c_text(name), c_text(value))
+    end if
   end subroutine
 
   ! Does the same as cairn_restore for one region; other regions keep their contents. All ranks pass the same name.

@@ -249,6 +249,11 @@ static void check_wrong_arguments(cairn_session* session) {
   CHECK_ERROR(cairn_restore_info(NULL, &status), CAIRN_ERR_USAGE, "the session is NULL");
   CHECK_ERROR(cairn_restore_region(session, ""), CAIRN_ERR_USAGE, "empty");
   CHECK_ERROR(cairn_restore_version(session, 0), CAIRN_ERR_USAGE, "version 0");
+  CHECK_ERROR(cairn_restore_label(session, "5"), CAIRN_ERR_USAGE, "taken for a version");
+  CHECK_ERROR(cairn_label(session, NULL), CAIRN_ERR_USAGE, "empty");
+  CHECK_ERROR(cairn_attribute_number(session, NULL, NULL, 1), CAIRN_ERR_USAGE, "empty");
+  CHECK_ERROR(cairn_attribute_whole(NULL, NULL, "a", 1), CAIRN_ERR_USAGE, "the session is NULL");
+  CHECK(strcmp(cairn_restored_label(NULL), "") == 0);
   CHECK_ERROR(cairn_comm(session, NULL), CAIRN_ERR_USAGE, "comm is NULL");
   CHECK_ERROR(cairn_due(session, NULL), CAIRN_ERR_USAGE, "due is NULL");
   CHECK_ERROR(cairn_stored_elements(session, "plate", NULL), CAIRN_ERR_USAGE, "count is NULL");
@@ -318,6 +323,10 @@ static void run_first(cairn_session* session, State* state) {
   CHECK(cairn_safe_version(session, CAIRN_L2, &version) == CAIRN_OK && version == 2);
   CHECK(cairn_safe_version(session, CAIRN_L3, &version) == CAIRN_OK && version == 0);
   compute(state, rank, 5);
+  CHECK(cairn_label(session, "step 5") == CAIRN_OK);
+  CHECK(cairn_attribute_number(session, NULL, "time", 0.5) == CAIRN_OK);
+  CHECK(cairn_attribute_whole(session, NULL, "cells", kCells) == CAIRN_OK);
+  CHECK(cairn_attribute_text(session, "plate", "units", "K") == CAIRN_OK);
   CHECK(cairn_snapshot_to(session, CAIRN_L1, NULL) == CAIRN_OK);
 }
 
@@ -359,6 +368,10 @@ static void run_second(cairn_session* session, State* state) {
   CHECK(cairn_restore(session) == CAIRN_OK);
   CHECK(is_of_step(state, rank, 5));
 
+  CHECK_ERROR(cairn_restore_label(session, "other"), CAIRN_ERR_UNRECOVERABLE, "\"step 5\" (version ");
+  CHECK(cairn_restore_label(session, "step 5") == CAIRN_OK);
+  CHECK(strcmp(cairn_restored_label(session), "step 5") == 0);
+  CHECK(is_of_step(state, rank, 5));
   CHECK_ERROR(cairn_restore_version(session, 9), CAIRN_ERR_UNRECOVERABLE, "no version 9");
   CHECK(cairn_restore_version(session, 2) == CAIRN_OK);
   CHECK(is_of_step(state, rank, 4));

@@ -16,6 +16,7 @@ class Restored:
     seconds: float  # that it took
     old_ranks: int  # application ranks of the job that took the snapshot
     bytes_moved: int  # between nodes, of the whole job; reads of L4 do not count
+    label: str  # of the snapshot; "" if it has none
 
 
 class State(IntEnum):

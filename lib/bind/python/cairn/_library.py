@@ -2,7 +2,7 @@
 
 import ctypes
 import os
-from ctypes import POINTER, c_char_p, c_double, c_int, c_size_t, c_uint32, c_uint64, c_void_p
+from ctypes import POINTER, c_char_p, c_double, c_int, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
 from pathlib import Path
 
 _NAME = "libcairn.so.0.1"
@@ -46,7 +46,12 @@ _FUNCTIONS = {
     "cairn_stored_total": [_session, c_char_p, _sizes],
     "cairn_restore": [_session],
     "cairn_restore_version": [_session, c_uint32],
+    "cairn_restore_label": [_session, c_char_p],
     "cairn_restore_region": [_session, c_char_p],
+    "cairn_label": [_session, c_char_p],
+    "cairn_attribute_number": [_session, c_char_p, c_char_p, c_double],
+    "cairn_attribute_whole": [_session, c_char_p, c_char_p, c_int64],
+    "cairn_attribute_text": [_session, c_char_p, c_char_p, c_char_p],
     "cairn_restore_info": [_session, POINTER(RestoreStatus)],
     "cairn_should_stop": [_session],
     "cairn_failed": [_session],
@@ -82,6 +87,7 @@ def _declare(library):
     for name, arguments in _FUNCTIONS.items():
         function = getattr(library, name)
         function.argtypes, function.restype = arguments, c_int
+    library.cairn_restored_label.argtypes, library.cairn_restored_label.restype = [_session], c_char_p
     library.cairn_storage_error.argtypes, library.cairn_storage_error.restype = [_session], c_char_p
     library.cairn_abandon.argtypes, library.cairn_abandon.restype = [POINTER(_session)], None
     library.cairn_set_log.argtypes, library.cairn_set_log.restype = [LogFunction, c_void_p], None

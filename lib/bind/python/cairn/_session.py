@@ -5,6 +5,7 @@ import sys
 import time
 import traceback
 from ctypes import byref, c_int, c_size_t, c_uint32
+from numbers import Integral
 
 import numpy
 
@@ -201,17 +202,21 @@ class Session:
         check(self._call("cairn_stored_total", _name(name), byref(count)))
         return count.value
 
-    def restore(self, name=None, *, version=None):
+    def restore(self, name=None, *, version=None, label=None):
         """Copies the newest recoverable snapshot into all regions, or into one; or this version into all.
+
+        With a label, it is the newest snapshot with that label.
 
         Versions that are newer than a chosen one are abandoned, and not restored any more: see cairn_restore_version.
         Returns what it did, or None on a fresh start. Collective.
         """
         self._check_regions()
+        if sum(one is not None for one in (name, version, label)) > 1:
+            raise ValueError("restore() copies a version into all regions: pass a name, a version or a label")
         if version is not None:
-            if name is not None:
-                raise ValueError("restore() copies a version into all regions: pass a name or a version")
             code = self._call("cairn_restore_version", version)
+        elif label is not None:
+            code = self._call("cairn_restore_label", os.fsencode(label))
         elif name is None:
             code = self._call("cairn_restore")
         else:
@@ -222,7 +227,8 @@ class Session:
         if not status.restored:
             return None
         return Restored(status.version, status.incarnation, tuple(status.ranks_from), status.my_level,
-                        status.lost_nodes, status.seconds, status.old_ranks, status.bytes_moved)  # fmt: skip
+                        status.lost_nodes, status.seconds, status.old_ranks, status.bytes_moved,
+                        text(self._call("cairn_restored_label")))  # fmt: skip
 
     def _check_loaded(self, code):
         """The error of an object is the cause of that of restore()."""
@@ -259,6 +265,22 @@ class Session:
     def storage_error(self):
         """Why a snapshot last failed because of storage; "" if none did."""
         return text(self._call("cairn_storage_error"))
+
+    def label(self, label):
+        """Gives the next snapshot that is taken a label; see cairn_label. The same on all ranks. Local."""
+        check(self._call("cairn_label", os.fsencode(label)))
+
+    def attribute(self, name, value, *, region=None):
+        """Sets an attribute of this snapshot and of later ones: a number or a text; see cairn_attribute_number.
+
+        With a region, it is of that region, such as its unit. The same on all ranks. Local.
+        """
+        kind = "text" if isinstance(value, str) else "whole" if isinstance(value, Integral) else "number"
+        if kind == "whole" and not -(2**63) <= value < 2**63:
+            raise ValueError(f"attribute: {value} has more than 64 bits")
+        plain = os.fsencode(value) if kind == "text" else int(value) if kind == "whole" else float(value)
+        of = None if region is None else os.fsencode(region)
+        check(self._call("cairn_attribute_" + kind, of, os.fsencode(name), plain))
 
     def suspect(self, why):
         """Reports that something seems to be wrong with this rank or its node, in a few words. Local."""

@@ -164,6 +164,81 @@ TEST(RestartLoop, chooses_a_label_as_a_version) {
   EXPECT_EQ(loop.after(end).life->version, "newest");
 }
 
+// A life that has restored a version and died; older ones are there.
+LifeEnd death_of(std::uint32_t version, std::vector<std::uint32_t> older, bool all_seen = true) {
+  LifeEnd end = death();
+  end.restored = cairn::Identity{{1}, {version}, {1}};
+  end.older = {std::move(older), all_seen};
+  return end;
+}
+
+TEST(RestartLoop, names_older_versions_when_two_lives_in_a_row_come_no_further) {
+  Loop loop;
+  EXPECT_THAT(loop.after(death_of(7, {6, 4})).text, Not(Names({"older versions"})));
+  const auto step = loop.after(death_of(7, {6, 4}));
+  EXPECT_EQ(step.life->version, "");
+  EXPECT_THAT(step.text, Names({"older versions that can be restored: 6, 4", "--step-back", "--from 6"}));
+  EXPECT_THAT(loop.after(death_of(7, {})).text, Not(Names({"older versions"})));
+  EXPECT_THAT(loop.after(death_of(8, {7, 6})).text, Not(Names({"older versions"})));
+}
+
+TEST(RestartLoop, names_older_versions_when_it_gives_up) {
+  Loop loop;
+  Step step;
+  for (int i = 0; i < 5; ++i) step = loop.after(death_of(7, {6, 4}));
+  EXPECT_FALSE(step.life);
+  EXPECT_THAT(step.text, Names({"4 runs in a row", "older versions that can be restored: 6, 4"}));
+}
+
+TEST(RestartLoop, steps_back_from_version_to_version_if_it_is_told_to) {
+  Loop loop({.step_back = true});
+  EXPECT_EQ(loop.after(death_of(7, {6, 4})).life->version, "");
+  const auto step = loop.after(death_of(7, {6, 4}));
+  EXPECT_EQ(step.life->version, "6 again");
+  EXPECT_THAT(step.text, Names({"the job rolls back to version 6 (--step-back)"}));
+  EXPECT_EQ(loop.after(death_of(6, {4})).life->version, "newest");
+  EXPECT_EQ(loop.after(death_of(6, {4})).life->version, "4 again");
+  EXPECT_EQ(loop.after(death_of(4, {})).life->version, "newest");
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(loop.after(death_of(4, {})).life);
+  EXPECT_THAT(loop.after(death_of(4, {})).text, Names({"gave up", "4 runs in a row"}));
+}
+
+TEST(RestartLoop, does_not_step_back_from_a_branch_that_comes_further) {
+  Loop loop({.step_back = true});
+  (void)loop.after(death_of(7, {6}));
+  EXPECT_EQ(loop.after(death_of(7, {6})).life->version, "6 again");
+  for (const std::uint32_t version : {6, 9, 11}) EXPECT_EQ(loop.after(death_of(version, {5})).life->version, "newest");
+}
+
+TEST(RestartLoop, steps_back_one_life_later_where_other_hosts_may_have_a_newer_version) {
+  Loop loop({.step_back = true});
+  EXPECT_EQ(loop.after(death_of(7, {6}, false)).life->version, "");
+  EXPECT_EQ(loop.after(death_of(7, {6}, false)).life->version, "");
+  EXPECT_EQ(loop.after(death_of(7, {6}, false)).life->version, "6 again");
+}
+
+TEST(RestartLoop, steps_back_instead_of_giving_up_on_a_cause_that_comes_again) {
+  Loop loop({.step_back = true});
+  const auto failed = [](const LifeEnd& end) {
+    return with_mark(end, Kind::failed, "rank 1 threw", Cause{Cause::Source::exception, Code::mismatch, "threw"});
+  };
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(loop.after(failed(death_of(7, {6}, false))).life->version, "");
+  EXPECT_EQ(loop.after(failed(death_of(7, {6}, false))).life->version, "6 again");
+}
+
+// Lost hosts are another cause, and a program that forgets to finalize does so from any version.
+TEST(RestartLoop, does_not_step_back_because_of_lost_hosts_or_a_missing_finalize) {
+  Loop loop({.spare_hosts = {"s", "t", "u"}, .step_back = true});
+  EXPECT_EQ(loop.after(death_of(7, {6})).life->version, "");
+  EXPECT_EQ(loop.after(with_loss(death_of(7, {6}), {"a"})).life->version, "");
+  EXPECT_EQ(loop.after(with_loss(death_of(7, {6}), {"b"})).life->version, "");
+  Loop forgetful({.step_back = true});
+  LifeEnd end = with_mark(death_of(7, {6}), Kind::opened);
+  end.code = 0;
+  EXPECT_TRUE(forgetful.after(end).life);
+  EXPECT_FALSE(forgetful.after(end).life);
+}
+
 TEST(RestartLoop, does_not_start_fresh_because_a_chosen_version_is_not_there) {
   Loop loop({.fresh_if_unrecoverable = true, .from = "5"});
   EXPECT_FALSE(loop.after(with_mark(death(), Kind::error, "no version 5",

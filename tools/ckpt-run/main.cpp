@@ -15,6 +15,7 @@
 #include "command.hpp"
 #include "job_files.hpp"
 #include "lost_hosts.hpp"
+#include "older_versions.hpp"
 #include "options.hpp"
 #include "other_ranks.hpp"
 #include "process.hpp"
@@ -145,6 +146,10 @@ int run(int argc, char** argv) {
       if (!noted) say("ckpt-tool health cannot show the lost hosts: " + noted.error().text());
     }
     if (end) end->sick_hosts = known_sick(*config);
+    if (end && end->restored && !is_over(*end)) {
+      const auto is_here = [&](std::string_view host) { return is_this_host(*facts, host); };
+      end->older = older_versions(*config, step.life->placement, is_here, *end->restored);
+    }
     if (end && !is_over(*end)) end->back_hosts = those_that_answer(loop.away(), on_hosts);
     step = end ? loop.after(*end) : loop.not_started(end.error());
   }

@@ -232,6 +232,8 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
          "branch")
       ->type_name("VERSION")
       ->check(CLI::Validator(check_from, ""));
+  app.add_flag("--step-back", options.step_back,
+               "Continue from an older version, if runs from the newest one end without a newer snapshot");
   app.add_flag("--preload-tap", options.preload_tap,
                "Preload libcairn-tap in the ranks: for programs that do not link it. Default: for Python programs");
   app.add_option("--config", options.config, "The job's INI file. Default: the .ini file among its arguments")

@@ -29,6 +29,7 @@ struct Options {
   std::uint32_t max_restarts = 100;
   bool fresh_if_unrecoverable = false;
   std::string from = {};   // version or label that the job continues from; empty: as [restart] version says
+  bool step_back = false;  // to an older version, if runs from the newest do not come further
   bool preload_tap = false;
   std::string config = {};  // the job's INI file; empty: defaults
   std::string launcher = "mpirun";

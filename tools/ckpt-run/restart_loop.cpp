@@ -151,16 +151,37 @@ std::string RestartLoop::same_command() const {
 }
 
 std::string RestartLoop::first_version() const {
-  return options_.from.empty() ? std::string() : fmt::format("{} again", options_.from);
+  return from_.empty() ? std::string() : fmt::format("{} again", from_);
 }
 
 // The version that the next life restores. It is chosen once. As long as no life is known to have restored it, the next
 // one is told so again, in a way that does not choose twice if the records of lives could not be read.
 std::string RestartLoop::version_after(const LifeEnd& end) {
-  if (options_.from.empty()) return {};
+  if (from_.empty()) return {};
   version_is_past_ |= end.restored.has_value();
   if (version_is_past_) return "newest";
-  return fmt::format("{}{}", options_.from, end.snapshots ? " again" : "");
+  return fmt::format("{}{}", from_, end.snapshots ? " again" : "");
+}
+
+// "; older versions that can be restored: 6, 4 (--step-back, or --from 6)"
+std::string RestartLoop::older_text(const LifeEnd& end) const {
+  if (runs_without_snapshot_ == 0 || end.older.versions.empty()) return {};
+  return fmt::format("; older versions that can be restored: {} (--step-back, or --from {})",
+                     fmt::join(end.older.versions, ", "), end.older.versions.front());
+}
+
+// Whether the next life restores an older version. Two lives in a row must have restored the same snapshot and died
+// without a newer one. Where stores of other hosts may have a newer one, only the next life shows that.
+bool RestartLoop::step_back(const LifeEnd& end) {
+  const std::uint32_t least = end.older.all_seen ? 1 : 2;
+  const bool has_failed = end.restored && !is_unfinalized(end) && end.lost_hosts.empty();
+  if (!options_.step_back || !has_failed || runs_without_snapshot_ < least || end.older.versions.empty()) return false;
+  from_ = std::to_string(end.older.versions.front());
+  version_is_past_ = false;
+  restored_.reset();
+  runs_without_snapshot_ = 0;
+  last_cause_.reset();
+  return true;
 }
 
 // Whether another start would end as this life did.
@@ -174,10 +195,11 @@ std::optional<std::string> RestartLoop::why_not_restart(const LifeEnd& end) {
     last_cause_.reset();
     return {};
   }
+  ++runs_without_snapshot_;
   if (end.mark.kind == Kind::failed && end.mark.cause && end.mark.cause->is_first() && end.mark.cause == last_cause_)
     return fmt::format("it failed twice in the same way without a new snapshot: {}", end.mark.text);
   last_cause_ = end.mark.cause;
-  if (++runs_without_snapshot_ < kMostRunsWithoutSnapshot) return {};
+  if (runs_without_snapshot_ < kMostRunsWithoutSnapshot) return {};
   return fmt::format("{} runs in a row ended without a newer snapshot; the last one: {}", runs_without_snapshot_,
                      words_of(end, placement_));
 }
@@ -300,7 +322,10 @@ Step RestartLoop::after(const LifeEnd& end) {
   if (auto back = move_back(end)) return std::move(*back);
   const bool fresh = options_.fresh_if_unrecoverable && is_unrecoverable(end.mark);
   if (end.mark.kind == Kind::error && !fresh) return give_up(end.mark.text);
-  if (const auto why = why_not_restart(end)) return give_up(*why);
+  const auto why_not = why_not_restart(end);
+  const std::string older = options_.step_back ? std::string() : older_text(end);
+  const bool steps_back = step_back(end);
+  if (why_not && !steps_back) return give_up(*why_not + older);
   if (restarts_ >= options_.max_restarts)
     return give_up(fmt::format("{} after {} restart{} (--max-restarts)", words_of(end, placement_), restarts_,
                                restarts_ == 1 ? "" : "s"));
@@ -319,11 +344,14 @@ Step RestartLoop::after(const LifeEnd& end) {
   placement_ = std::move(*placed);
   ++restarts_;
   version_is_past_ |= fresh;
-  const std::string version = fresh ? "newest" : version_after(end);
+  const std::string version = fresh ? "newest" : steps_back ? first_version() : version_after(end);
   const auto lost = end.lost_hosts.empty() ? "" : fmt::format("; lost: {}", fmt::join(end.lost_hosts, ", "));
   const auto back = end.back_hosts.empty() ? "" : fmt::format("; back: {}", fmt::join(end.back_hosts, ", "));
+  const std::string turn = fresh        ? "; the job starts fresh (--fresh-if-unrecoverable)"
+                           : steps_back ? fmt::format("; the job rolls back to version {} (--step-back)", from_)
+                                        : older;
   return {fmt::format("{}{}{}{}{}; restart {}: {}", how, lost, back, sick_text(end.sick_hosts, hosts_in_use(), left),
-                      fresh ? "; the job starts fresh (--fresh-if-unrecoverable)" : "", restarts_, placement_.text()),
+                      turn, restarts_, placement_.text()),
           Life{placement_, std::move(failures), goes_on_ && !fresh, fresh, version}, kFinished};
 }
 

@@ -7,6 +7,7 @@
 //                   an error that a restart cannot mend?      give up, with its words
 //                   code 0 without finalize, twice in a row?  give up: the program forgets it
 //                   never came to open its session?           give up, unless a process was killed on the way
+//                   no newer snapshot?                        go back to an older one, if allowed
 //                   no newer snapshot, again and again?       give up
 //                   too many restarts?                        give up
 //                   hosts lost? spare ones take their place; or fewer ranks or hosts, if allowed; or give up
@@ -25,6 +26,7 @@
 
 #include "config/config.hpp"
 #include "exit_code.hpp"
+#include "older_versions.hpp"
 #include "options.hpp"
 #include "placement.hpp"
 #include "session/handover.hpp"
@@ -54,6 +56,7 @@ struct LifeEnd {
   std::optional<bool> kept = {};  // the job has snapshots, of any life; none: not known
   std::string not_run = {};       // why the launcher cannot start the program, if no session was opened
   std::optional<cairn::Identity> restored = std::nullopt;  // the snapshot that it, or its last repair, went on from
+  OlderVersions older = {};                                // than `restored`
   std::vector<std::string> lost_hosts;
   std::vector<std::string> back_hosts = {};    // of RestartLoop::away(), those that answer again
   std::vector<std::uint32_t> dead_ranks = {};  // that a head has confirmed to be dead
@@ -70,7 +73,11 @@ struct Step {
 class RestartLoop {
  public:
   RestartLoop(const Options& options, const cairn::Config& config, std::vector<std::string> hosts)
-      : options_(options), config_(config), hosts_(std::move(hosts)), spare_hosts_(options.spare_hosts) {}
+      : options_(options),
+        config_(config),
+        hosts_(std::move(hosts)),
+        spare_hosts_(options.spare_hosts),
+        from_(options.from) {}
 
   [[nodiscard]] Step first(const std::vector<std::string>& sick_hosts = {});
   [[nodiscard]] Step after(const LifeEnd& end);
@@ -91,6 +98,8 @@ class RestartLoop {
   // With which the user continues.
   [[nodiscard]] std::string same_command() const;
   [[nodiscard]] std::string first_version() const;
+  [[nodiscard]] std::string older_text(const LifeEnd& end) const;
+  [[nodiscard]] bool step_back(const LifeEnd& end);
   [[nodiscard]] std::string version_after(const LifeEnd& end);
   [[nodiscard]] std::optional<std::string> replace(const std::vector<std::string>& lost);
   [[nodiscard]] std::optional<std::string> go_on_without(const std::vector<std::string>& lost);
@@ -111,7 +120,8 @@ class RestartLoop {
   };
   std::optional<Hosts> before_move_;  // of the life under way; none: it has not been moved
   bool may_move_ = true;
-  bool version_is_past_ = false;  // that of Options::from: a life has restored it, or the job has started fresh since
+  std::string from_;              // version or label that is chosen: of the user, or an older one
+  bool version_is_past_ = false;  // a life has restored it, or the job has started fresh since
   Placement placement_;           // of the life under way
   std::uint32_t restarts_ = 0;
   std::uint32_t runs_without_snapshot_ = 0;  // lives in a row without progress that lost no host

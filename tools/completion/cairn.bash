@@ -73,7 +73,7 @@ _ckpt_run() {
   COMPREPLY=()
   local with_value='-n --ranks --hosts --spare-hosts --spares --max-restarts --from --config --launcher --mpi-options --agent'
   with_value+=' --agent-limit --start-limit --grace --linger --kills --tolerance --seed --json'
-  local options="$with_value --shrink-hosts --fresh-if-unrecoverable --rehearse --preload-tap --version --help -h"
+  local options="$with_value --shrink-hosts --fresh-if-unrecoverable --step-back --rehearse --preload-tap --version --help -h"
 
   local -i i
   for ((i = 1; i < COMP_CWORD; ++i)); do

@@ -506,6 +506,12 @@ int cairn_snapshot_to(cairn_session* session, int level, uint32_t* version);
  * Returns: CAIRN_ERR_USAGE if the label is not valid. If ranks set different ones, the snapshot fails, and a later call
  * returns CAIRN_ERR_MISMATCH. */
 int cairn_label(cairn_session* session, const char* label);
+/* Pins the next snapshot that is taken: it is also written to L4, even with [levels] l4 = off. It stays there until
+ * ckpt-tool unpin, in addition to the [storage] keep_global newest ones. In node stores it is kept like others. It is
+ * pinned once it has reached L4.
+ *
+ * Local. All ranks call it before the same snapshot; otherwise that snapshot fails. */
+int cairn_pin(cairn_session* session);
 /* Sets an attribute of this snapshot and of later ones, such as the simulated time. region is the region that it is of;
  * NULL: it is of the whole snapshot. Setting it again replaces the value. Attributes are listed by ckpt-tool, and are
  * in the HDF5 files of L4. A restore sets those of the snapshot again; set what belongs to this run after it. A

@@ -495,6 +495,12 @@ class SessionBase {
   // Throws: kind `usage` if the label is not valid. If ranks set different ones, the snapshot fails, and a later call
   // throws kind `mismatch`.
   void label(const std::string& text);
+  // Pins the next snapshot that is taken: it is also written to L4, even with [levels] l4 = off. It stays there until
+  // ckpt-tool unpin, in addition to the [storage] keep_global newest ones. In node stores it is kept like others. It is
+  // pinned once it has reached L4.
+  //
+  // Local. All ranks call it before the same snapshot; otherwise that snapshot fails.
+  void pin();
   // Sets an attribute of this snapshot and of later ones, such as the simulated time: a whole number, a number or a
   // text. Setting it again replaces the value. Attributes are listed by ckpt-tool, and are in the HDF5 files of L4.
   // restore() sets those of the snapshot again, and reports them; set what belongs to this run after it. A snapshot has

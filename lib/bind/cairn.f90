@@ -98,7 +98,7 @@ module cairn
   public :: cairn_run, cairn_application
   public :: cairn_init, cairn_protect, cairn_unprotect, cairn_due, cairn_snapshot, cairn_snapshot_to, cairn_wait, &
     cairn_storage_error, cairn_stored_elements, cairn_restore, cairn_get_comm, &
-    cairn_restore_version, cairn_restore_label, cairn_label, cairn_attribute, &
+    cairn_restore_version, cairn_restore_label, cairn_label, cairn_pin, cairn_attribute, &
     cairn_restore_region, cairn_restore_info, cairn_comm, cairn_watch, cairn_suspect, cairn_should_stop, cairn_failed, &
     cairn_catches_up, cairn_recover, cairn_state, cairn_finalize, cairn_abandon, cairn_version, cairn_build_info, &
     cairn_error_text, cairn_set_log, cairn_log
@@ -422,6 +422,11 @@ module cairn
       import :: c_int, c_char, c_ptr
       type(c_ptr), value :: session
       character(kind=c_char), intent(in) :: label(*)
+      integer(c_int) :: code
+    end function
+    function c_pin(session) bind(c, name='cairn_pin') result(code)
+      import :: c_int, c_ptr
+      type(c_ptr), value :: session
       integer(c_int) :: code
     end function
     function c_attribute_number(session, region, name, value) bind(c, name='cairn_attribute_number') result(code)
@@ -955,6 +960,14 @@ contains
     character(*), intent(in) :: label
     integer, intent(out) :: code
     code = c_label(session%handle, c_text(label))
+  end subroutine
+
+  ! Pins the next snapshot that is taken: it is also written to L4, and stays there until ckpt-tool unpin. Local. All ranks
+  ! call it before the same snapshot.
+  subroutine cairn_pin(session, code)
+    type(cairn_session), intent(in) :: session
+    integer, intent(out) :: code
+    code = c_pin(session%handle)
   end subroutine
 
   subroutine attribute_real64(session, name, value, code, region)

@@ -28,6 +28,13 @@ int cairn_label(cairn_session* session, const char* label) {
   });
 }
 
+int cairn_pin(cairn_session* session) {
+  return cairn::bind::with(session, [](cairn::Session& open) {
+    open.pin();
+    return CAIRN_OK;
+  });
+}
+
 int cairn_attribute_number(cairn_session* session, const char* region, const char* name, double value) {
   return set_attribute(session, region, name, value);
 }

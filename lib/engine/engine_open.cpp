@@ -127,8 +127,8 @@ void Engine::look_for_sick_nodes() {
   const auto& mark = catalog_.chain.mark;
   if (!localize.on || localize.act < localize::Act::avoid || (!mark && life_.sealer().has_key())) return;
   auto found = read_sick_nodes(head_.node, head_.topology, mark ? life_.sealer().of_chain(mark->id) : life_.sealer());
-  catalog_.chain.sick = std::move(found.nodes);
-  catalog_.chain.sick_hosts = std::move(found.hosts_elsewhere);
+  catalog_.chain.sick.nodes = std::move(found.nodes);
+  catalog_.chain.sick.hosts = std::move(found.hosts_elsewhere);
 }
 
 // For a repair, which may be the next that happens.
@@ -136,11 +136,11 @@ void Engine::remember_sick() const {
   if (!memory_) return;
   SickNames names;
   std::set<NodeId> sick = head_.sick;
-  sick.insert(catalog_.chain.sick.begin(), catalog_.chain.sick.end());
+  sick.insert(catalog_.chain.sick.nodes.begin(), catalog_.chain.sick.nodes.end());
   for (const NodeId node : sick) {
     if (node.value < head_.topology.node_count()) names.nodes.insert(head_.topology.nodes[node.value].name);
   }
-  names.hosts = {catalog_.chain.sick_hosts.begin(), catalog_.chain.sick_hosts.end()};
+  names.hosts = {catalog_.chain.sick.hosts.begin(), catalog_.chain.sick.hosts.end()};
   memory_->know_sick(std::move(names));
 }
 
@@ -158,7 +158,7 @@ Result<RollCall> Engine::take_stock(const EngineSetup& setup) {
 }
 
 Status Engine::choose_layout(const RollCall& roll) {
-  head_.options.wishes.avoid = catalog_.chain.sick;
+  head_.options.wishes.avoid = catalog_.chain.sick.nodes;
   LayoutWishes wishes = head_.options.wishes;
   // After a job that has finished, its snapshots may still be there, and a new job begins.
   wishes.restart = !catalog_.chain.finished &&

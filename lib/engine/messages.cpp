@@ -38,7 +38,9 @@ void fields(auto& io, JobCosts& m) {
 void fields(auto& io, Resized& m) { io(m.name), io(m.elements_before), io(m.elements_now), io(m.more); }
 
 void fields(auto& io, Hello& m) { io(m.error), io(m.process); }
-void fields(auto& io, Seal& m) { io(m.version), io(m.safe_point), io(m.levels), io(m.bytes), io(m.error), io(m.notes); }
+void fields(auto& io, Seal& m) {
+  io(m.version), io(m.safe_point), io(m.levels), io(m.bytes), io(m.error), io(m.notes), io(m.pin);
+}
 void fields(auto& io, RestoreRequest& m) { io(m.version), io(m.label), io(m.at_start), io(m.again); }
 void fields(auto& io, RestoreResult& m) {
   io(m.error), io(m.resized), io(m.damaged), io(m.sent_bytes), io(m.completes), io(m.same_on_all);

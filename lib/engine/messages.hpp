@@ -35,6 +35,7 @@ struct Seal {  // a shard is written; or why not
   std::uint64_t bytes = 0;
   std::optional<Error> error;
   SnapshotNotes notes = {};
+  bool pin = false;  // it stays in the global store
 };
 struct RestoreRequest {
   Version version = {};    // that was chosen; 0: the newest, or by its label

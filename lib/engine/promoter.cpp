@@ -110,7 +110,9 @@ Status Promoter::protect(Known& known, LevelId level, std::uint64_t turn) {
   note_own_shards(known.manifest);
   Status status;
   const bool in_manifest = strategy(level).in_node_stores();
-  if (!in_manifest) status = agree(head_.heads, life_.renew_records(), "node");
+  if (!in_manifest) {
+    status = agree(head_.heads, life_.renew_records().and_then([&] { return keep_pin(known); }), "node");
+  }
   if (status) status = strategy(level).protect(head_.heads, head_.node, known.manifest, turn);
   if (status && in_manifest) status = agree(head_.heads, catalog_.write(known.manifest), "node");
   if (status) {
@@ -122,6 +124,13 @@ Status Promoter::protect(Known& known, LevelId level, std::uint64_t turn) {
   if (status.error().code == Code::communication) return status;
   const Status looked = look_for_damage(known, status.error());
   return looked ? status : looked;
+}
+
+// A pin is written before its snapshot. Does nothing but on head 0.
+Status Promoter::keep_pin(const Known& known) const {
+  const Identity& id = known.manifest.identity;
+  if (!head_.node.leads() || !catalog_.chain.pins.contains(id)) return {};
+  return pin(*head_.node.global, id, head_.node.sealer);
 }
 
 // Checks whether damaged shards caused the error. If so, nothing that was made from them counts from now on. Fails only

@@ -52,6 +52,7 @@ class Promoter {
   void give_up(Known& known, LevelId level, NodeManifest before, const Error& error);
   void report_free_slots(const std::vector<Version>& versions);
   [[nodiscard]] Level& strategy(LevelId level) const { return head_.node.levels.at(level); }
+  [[nodiscard]] Status keep_pin(const Known& known) const;
   [[nodiscard]] Status look_for_damage(Known& known, const Error& error);
 
   Head& head_;

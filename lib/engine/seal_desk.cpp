@@ -40,6 +40,7 @@ void SealDesk::receive(Rank from, const Seal& seal) {
   sealing.safe_point = seal.safe_point;
   sealing.levels = seal.levels;
   sealing.bytes += seal.bytes;
+  sealing.pin |= seal.pin;
   sealing.ranks.insert(from);
   last_version_ = std::max(last_version_, seal.version);
   if (seal.error) sealing.error = seal.error->in("rank " + std::to_string(from.value));
@@ -71,6 +72,7 @@ bool SealDesk::start_vote() {
     sealing.vote = Vote::on(version, sealing.levels, sealing.safe_point);
     note_losses(sealing.vote);
     sealing.notes.put_into(sealing.vote);
+    if (sealing.pin) sealing.vote.note_pin();
     sealing.offered = change_.offer(sealing.vote);
     if (head_.left && version > head_.left->version) sealing.vote.note_left(*head_.left);
     sealing.step = life_.begun() ? Sealing::Step::seal : Sealing::Step::begin;
@@ -210,6 +212,7 @@ void SealDesk::conclude(Version version, const Sealing& sealing) {
   catalog_.retrieval.reset();  // what it knows is out of date
   catalog_.retire_orphans();
   Known& known = catalog_.known[id];
+  if (sealing.vote.has_pin()) catalog_.chain.pins.insert(id);
   catalog_.state = id;
   catalog_.of_other_ranks.reset();
   catalog_.hold_slot(version);

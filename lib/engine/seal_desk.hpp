@@ -65,6 +65,7 @@ class SealDesk {
     std::set<Rank> ranks;
     std::optional<Error> error;
     GivenNotes notes;
+    bool pin = false;
     Vote vote;
     std::shared_ptr<const Layout> offered;  // in that vote
     // What is voted on: whether the life may begin, where that is not known yet; whether all nodes have sealed it; and,

@@ -39,6 +39,8 @@ class Vote {
   // nothing.
   void note_label(std::uint64_t digest) { note(kLabel, digest); }
   void note_attributes(std::uint64_t digest) { note(kAttributes, digest); }
+  // A rank of this node has pinned it.
+  void note_pin() { words_[kPin] = 1; }
   // The layout to which this head would like to change, without its arrangement (recover/roll_call: PlacesOfShape).
   void note_layout(LayoutId layout, std::uint64_t same_place, std::uint64_t other_place);
   void note_no_layout() { put(kLayout, 0); }
@@ -67,6 +69,7 @@ class Vote {
   };
   [[nodiscard]] std::optional<AgreedLayout> layout() const;
   [[nodiscard]] bool has_lost(Version version) const;
+  [[nodiscard]] bool has_pin() const { return words_[kPin] != 0; }
   // Who has left, of those that keep the version from being sealed.
   [[nodiscard]] std::optional<RankLeft> left() const { return left_of_word(words_[kLeft]); }
 
@@ -90,7 +93,8 @@ class Vote {
     kOtherPlace,
     kLabel,
     kAttributes = kLabel + 2,
-    kLost = kAttributes + 2
+    kPin = kAttributes + 2,
+    kLost
   };
   static constexpr std::size_t kLostWords = 8;
   static constexpr std::size_t kWords = kLost + kLostWords;

@@ -25,6 +25,7 @@ struct Stored {
   bool recoverable = false;
   bool usable = false;        // and a restart uses it
   bool absent_nodes = false;  // some nodes' stores are not here
+  bool pinned = false;
   LevelsReached levels;
   std::optional<Finding> unjudged;
   std::vector<StoredPart> parts;
@@ -71,6 +72,7 @@ class Collector {
       stored.recoverable = plan_recovery(survey_, view).possible;
       stored.usable = stored.recoverable && survey_.may_restore(view.identity);
       stored.absent_nodes = !view.absent.empty();
+      stored.pinned = survey_.pins.contains(view.identity);
       if (const auto levels = reached.find(view.identity); levels != reached.end()) stored.levels = levels->second;
     }
     return std::move(all_);
@@ -129,12 +131,13 @@ class Collector {
 // Puts the plan together.
 class Planner {
  public:
-  explicit Planner(AllStored stored) : stored_(std::move(stored)) {}
+  explicit Planner(AllStored stored, Pinned pinned = Pinned::stay) : stored_(std::move(stored)), pinned_(pinned) {}
 
   [[nodiscard]] const AllStored& stored() const { return stored_; }
 
   void remove(const Stored& stored, Removal::Why why) {
     if (stored.unjudged) return plan_.spared.push_back(*stored.unjudged);
+    if (stored.pinned && pinned_ == Pinned::stay) return plan_.pinned.push_back(stored.snapshot);
     plan_.removals.push_back({stored.snapshot, why, stored.recoverable, stored.parts});
     gone_.insert(&stored);
   }
@@ -161,6 +164,7 @@ class Planner {
 
  private:
   AllStored stored_;
+  Pinned pinned_;
   std::set<const Stored*> gone_;
   RemovalPlan plan_;
 };
@@ -210,10 +214,11 @@ bool sees_all_nodes(const Survey& survey) {
   return survey.by_store.size() >= nodes;
 }
 
-Result<RemovalPlan> plan_deletion(const JobStores& stores, const Survey& survey, const std::set<Version>& versions) {
+Result<RemovalPlan> plan_deletion(const JobStores& stores, const Survey& survey, const std::set<Version>& versions,
+                                  Pinned pinned) {
   auto stored = Collector(stores, survey).run();
   if (!stored) return fail(stored.error());
-  Planner planner(std::move(*stored));
+  Planner planner(std::move(*stored), pinned);
   for (const auto& [dir, one] : planner.stored()) {
     if (versions.contains(one.snapshot.version)) planner.remove(one, Removal::Why::chosen);
   }

@@ -49,6 +49,7 @@ struct RemovalPlan {
   std::vector<Removal> removals;  // in the order in which they go: oldest first
   std::vector<Identity> kept;     // recoverable ones that stay, newest first
   std::vector<Finding> spared;    // manifests that cannot be judged; without them, their snapshots would go
+  std::vector<Identity> pinned;   // those that stay for this reason alone
   LevelSet levels_lost;           // a snapshot that goes is whole there, and none that stays
   // No recoverable snapshot would be left, or none that a restart uses. Those that go may need nodes that are not here.
   bool takes_last = false;
@@ -59,10 +60,11 @@ struct RemovalPlan {
 [[nodiscard]] bool sees_all_nodes(const Survey& survey);
 
 // Code::mismatch: the stores belong to different chains of snapshots.
+enum class Pinned { stay, go };
 [[nodiscard]] Result<RemovalPlan> plan_deletion(const JobStores& stores, const Survey& survey,
-                                                const std::set<Version>& versions);
-// The `keep` newest recoverable snapshots stay, by the rules of recover/retention. Of the others, those that are not
-// older than a recoverable one stay too, and those that other nodes may make recoverable.
+                                                const std::set<Version>& versions, Pinned pinned = Pinned::stay);
+// Pinned snapshots stay. The `keep` newest recoverable snapshots stay, by the rules of recover/retention. Of the
+// others, those that are not older than a recoverable one stay too, and those that other nodes may make recoverable.
 [[nodiscard]] Result<RemovalPlan> plan_pruning(const JobStores& stores, const Survey& survey, std::uint32_t keep);
 
 // All stores that the plan names. The caller holds the locks of node stores, so no run of the job can begin there.

@@ -168,10 +168,12 @@ class Surveyor {
     const auto chain = read_chain(global, Log::silent(), stores_.sealer);
     if (chain) survey_.fresh_start = chain->fresh_start;
     if (chain) survey_.branch = chain->branch;
+    if (chain) survey_.pins = chain->pins;
     const auto entries = list_if_there(global, DirName{});
     if (!entries) return fail(entries.error());
     look_at_mark(StoreId::global(), *entries);
     look_at_file(StoreId::global(), names::costs(), kMostRecordBytes, parse_job_costs);
+    look_at_file(StoreId::global(), names::pins(), kMostRecordBytes, parse_pins);
     look_at_file(StoreId::global(), names::health(), kMostHealthBytes, parse_health_file);
     for (const Entry& entry : *entries) {
       if (const auto run = names::parse_run_record(entry.name)) look_at_run(FileName{entry.name}, *run);

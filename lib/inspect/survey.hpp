@@ -78,6 +78,7 @@ struct Survey {
   Inventory inventory;
   Incarnation fresh_start;  // of the job's branch: a restart looks at nothing older
   Branch branch;            // a restart looks at nothing that was abandoned
+  Pins pins;                // they stay in the global store
 
   // Whether a restart may restore it unasked.
   [[nodiscard]] bool may_restore(const Identity& snapshot) const {

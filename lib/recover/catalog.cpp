@@ -79,7 +79,7 @@ Status Catalog::retire(const DirName& dir) {
 std::vector<KnownSnapshot> Catalog::all_known() const {
   std::vector<KnownSnapshot> snapshots;
   for (const auto& [id, one] : known)
-    snapshots.push_back({id, one.complete, one.struck, one.in_flight, !chain.branch.has(id)});
+    snapshots.push_back({id, one.complete, one.struck, one.in_flight, !chain.branch.has(id), chain.pins.contains(id)});
   return snapshots;
 }
 

@@ -78,17 +78,18 @@ Buffer encode(const Chain& chain) {
   put_runs(out, chain.past);
   put_runs(out, chain.present);
   put_snapshots(out, chain.global);
+  put_snapshots(out, {chain.pins.begin(), chain.pins.end()});
   put_choices(out, chain);
   for (const auto& [level, snapshots] : chain.elsewhere) {
     out.put(level);
     put_snapshots(out, snapshots);
   }
-  if (!chain.sick.empty() || !chain.sick_hosts.empty()) {
+  if (!chain.sick.nodes.empty() || !chain.sick.hosts.empty()) {
     out.put(kNoLevel);
-    out.put(static_cast<std::uint32_t>(chain.sick.size()));
-    for (const NodeId node : chain.sick) out.put(node.value);
-    out.put(static_cast<std::uint32_t>(chain.sick_hosts.size()));
-    for (const std::string& host : chain.sick_hosts) out.put_text(host);
+    out.put(static_cast<std::uint32_t>(chain.sick.nodes.size()));
+    for (const NodeId node : chain.sick.nodes) out.put(node.value);
+    out.put(static_cast<std::uint32_t>(chain.sick.hosts.size()));
+    for (const std::string& host : chain.sick.hosts) out.put_text(host);
   }
   return out.take();
 }
@@ -142,14 +143,16 @@ Result<Chain> decode_chain(Bytes bytes, LevelSet levels) {
   chain.past = get_runs(in);
   chain.present = get_runs(in);
   chain.global = get_snapshots(in);
+  const auto pins = get_snapshots(in);
+  chain.pins.insert(pins.begin(), pins.end());
   good = get_choices(in, chain) && good;
   while (in.good() && in.remaining() > 0) {
     const auto level = in.get<std::underlying_type_t<LevelId>>();
     if (level == static_cast<std::underlying_type_t<LevelId>>(kNoLevel)) {
-      good = good && chain.sick.empty() && chain.sick_hosts.empty();
-      chain.sick = get_nodes_of_message(in);
+      good = good && chain.sick.nodes.empty() && chain.sick.hosts.empty();
+      chain.sick.nodes = get_nodes_of_message(in);
       for (auto count = in.get<std::uint32_t>(); count > 0 && in.good(); --count)
-        chain.sick_hosts.push_back(in.get_text());
+        chain.sick.hosts.push_back(in.get_text());
       continue;
     }
     auto snapshots = get_snapshots(in);
@@ -226,6 +229,17 @@ void note_unread_mark(const Error& error, Chain& chain) {
     chain.mark_unknown = error.code != Code::not_found && error.code != Code::corrupt;
 }
 
+// What is not known to be unpinned stays.
+void read_all_pins(const Store& global, const Log& log, const Sealer& sealer, Chain& chain) {
+  auto pins = read_pins(global, sealer);
+  if (pins) {
+    chain.pins = std::move(*pins);
+    return;
+  }
+  log.warning("{}: {}; all snapshots there are kept", global.where(), pins.error().text());
+  chain.pins = {chain.global.begin(), chain.global.end()};
+}
+
 std::vector<Life> read_lives(const Store& global, const std::vector<Entry>& entries, const Log& log,
                              const Sealer& sealer, Chain& chain) {
   std::map<std::pair<Incarnation, RunId>, FileName> files;
@@ -279,6 +293,7 @@ Result<Chain> read_chain(const Store& global, const Log& log, const Sealer& job_
     const DirName place = names::directory_of(dir);
     chain.unreadable.push_back({names::manifest(place), place, dir.version, dir.run, identity.error()});
   }
+  read_all_pins(global, log, sealer, chain);
   return chain;
 }
 

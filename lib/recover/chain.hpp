@@ -13,6 +13,7 @@
 #include "comm/comm.hpp"
 #include "format/job_costs.hpp"
 #include "format/manifest.hpp"
+#include "format/pins.hpp"
 #include "level/level.hpp"
 #include "recover/branch.hpp"
 #include "recover/unreadable.hpp"
@@ -45,11 +46,15 @@ struct Chain {
     std::string label;  // by which it was chosen; empty: by its version
   } chosen_at_start;
   Version highest_version;
-  RunId next;                           // drawn for the life that begins, in case two take the same number
-  std::optional<JobCosts> measured;     // by earlier lives
-  std::vector<NodeId> sick;             // of today's nodes, as earlier runs have found
-  std::vector<std::string> sick_hosts;  // the same, where no node of today is
-  std::vector<Unreadable> unreadable;   // records and snapshots in the global store; known to head 0 only
+  RunId next;                        // drawn for the life that begins, in case two take the same number
+  std::optional<JobCosts> measured;  // by earlier lives
+  // As earlier runs have found.
+  struct Sick {
+    std::vector<NodeId> nodes;       // of today's
+    std::vector<std::string> hosts;  // where no node of today is
+  } sick;
+  Pins pins;                           // snapshots that stay in the global store
+  std::vector<Unreadable> unreadable;  // records and snapshots in the global store; known to head 0 only
 
   // Snapshots by the job's levels, including the level in the global store.
   [[nodiscard]] SharedSnapshots shared(const Levels& levels) const;

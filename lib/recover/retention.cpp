@@ -53,9 +53,11 @@ std::vector<Identity> retirable(const std::vector<KnownSnapshot>& known, const K
 }
 
 std::vector<Identity> retirable_at(LevelId level, const std::vector<KnownSnapshot>& known, const KeepCounts& keep) {
-  const auto kept = newest_at(known, level, keep.of(level));
+  std::vector<KnownSnapshot> others = known;
+  std::erase_if(others, &KnownSnapshot::pinned);
+  const auto kept = newest_at(others, level, keep.of(level));
   std::vector<Identity> gone;
-  for (const KnownSnapshot& snapshot : known) {
+  for (const KnownSnapshot& snapshot : others) {
     const bool there = snapshot.complete.has(level) || snapshot.struck.has(level);
     if (there && !kept.contains(snapshot.identity)) gone.push_back(snapshot.identity);
   }

@@ -20,6 +20,7 @@ struct KnownSnapshot {
   LevelSet struck = {};    // it would be complete there, but files were found bad
   bool in_flight = false;  // a promotion reads it
   bool abandoned = false;  // the job is on another branch
+  bool pinned = false;     // it stays in stores of all nodes
 };
 
 // Snapshots whose node-store files can go; `levels`: those that have files there. A snapshot that is complete nowhere
@@ -29,7 +30,8 @@ struct KnownSnapshot {
 [[nodiscard]] std::vector<Identity> retirable(const std::vector<KnownSnapshot>& known, const KeepCounts& keep,
                                               LevelSet levels);
 
-// The same for the store of a level that all nodes share.
+// The same for the store of a level that all nodes share. Pinned snapshots stay there, in addition to those that are
+// kept.
 [[nodiscard]] std::vector<Identity> retirable_at(LevelId level, const std::vector<KnownSnapshot>& known,
                                                  const KeepCounts& keep);
 

@@ -27,6 +27,7 @@ void NextNotes::continue_from(const SnapshotNotes& restored) {
     if (std::ranges::none_of(restored.attributes, key)) (void)all.put(std::move(attribute));
   }
   notes_ = std::move(all);
+  pin_ = false;
 }
 
 }  // namespace cairn

@@ -17,16 +17,24 @@ class NextNotes {
   // Of it and of later ones.
   [[nodiscard]] Status set(Attribute attribute);
 
+  // The next snapshot that is taken stays in the global store.
+  void pin() { pin_ = true; }
+  [[nodiscard]] bool pins() const { return pin_; }
+
   // What the next snapshot is to have.
   [[nodiscard]] const SnapshotNotes& notes() const { return notes_; }
-  // A snapshot has used the label.
-  void use_label() { notes_.label.clear(); }
+  // A snapshot has used the label and the pin.
+  void use() {
+    notes_.label.clear();
+    pin_ = false;
+  }
   // The job continues from a snapshot that had these: it is as if they had been set before that snapshot. What the
   // program has set since then in addition stays.
   void continue_from(const SnapshotNotes& restored);
 
  private:
   SnapshotNotes notes_;
+  bool pin_ = false;
 };
 
 }  // namespace cairn

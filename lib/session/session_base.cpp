@@ -110,6 +110,8 @@ std::uint32_t SessionBase::snapshot(LevelId level) { return answer(*impl_, impl_
 
 void SessionBase::label(const std::string& text) { answer(*impl_, impl_->notes().set_label(text)); }
 
+void SessionBase::pin() { impl_->notes().pin(); }
+
 void SessionBase::set_attribute(Attribute attribute) { answer(*impl_, impl_->notes().set(std::move(attribute))); }
 
 void SessionBase::wait(LevelId level) { answer(*impl_, impl_->wait(level)); }

@@ -121,7 +121,7 @@ Result<std::optional<Version>> SessionImpl::snapshot(std::optional<LevelId> forc
       enter_safe_point();
       taken = logged_->answer_of(application_.calls);
     }
-    if (*taken) application_.notes.use_label();
+    if (*taken) application_.notes.use();
     // If no rank has taken the one that was asked for, all of them make another call.
     if (*taken || !forced) return taken;
   }
@@ -148,6 +148,7 @@ Result<std::optional<Version>> SessionImpl::snapshot_now(std::optional<LevelId> 
   if (!due) return fail(due.error());
   enter_safe_point();
   if (forced) due->add(*forced);
+  if (application_.notes.pins() && !due->empty()) due->add(LevelId::global);
   std::optional<Version> taken;
   if (due->empty()) {
     span.drop();
@@ -157,7 +158,7 @@ Result<std::optional<Version>> SessionImpl::snapshot_now(std::optional<LevelId> 
     if (logged_) logged_->journal().takes(application_.calls, taken->value);
     span.set_version(*taken);
     auto written = write(*taken, *due);
-    application_.notes.use_label();
+    application_.notes.use();
     if (!written && !goes_on_after(written.error())) return fail(written.error());
     if (application_.auto_levels && written) {
       const auto promoting = take_promotions();
@@ -279,7 +280,8 @@ Status SessionImpl::write(Version version, LevelSet levels) {
             .safe_point = application_.calls,
             .levels = levels,
             .error = {},
-            .notes = application_.notes.notes()};
+            .notes = application_.notes.notes(),
+            .pin = application_.notes.pins()};
   if (written) {
     const auto bytes = try_to_write_shard_of(version);
     if (bytes) seal.bytes = *bytes;

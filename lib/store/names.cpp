@@ -131,6 +131,7 @@ std::optional<RunRecordName> parse_run_record(std::string_view name) {
   return record;
 }
 
+FileName pins() { return FileName{"pins.json"}; }
 FileName token() { return FileName{"token"}; }
 FileName chain_mark() { return FileName{"chain.json"}; }
 DirName brought() { return DirName{"brought"}; }

@@ -96,6 +96,8 @@ struct RunRecordName {
 [[nodiscard]] FileName spill(Rank rank);
 
 [[nodiscard]] FileName costs();
+// Which snapshots are pinned.
+[[nodiscard]] FileName pins();
 [[nodiscard]] FileName health();
 // The verdicts of one run that could not read health.json.
 [[nodiscard]] FileName health_of(Incarnation life);

@@ -94,7 +94,8 @@ bool same(const Chain& a, const Chain& b) {
          a.has_snapshots == b.has_snapshots && a.global == b.global && a.past == b.past && a.mark == b.mark &&
          a.place == b.place && a.costs_unknown == b.costs_unknown && a.mark_unknown == b.mark_unknown &&
          a.present == b.present && a.highest_version == b.highest_version && a.next == b.next &&
-         a.measured == b.measured && a.sick == b.sick && a.sick_hosts == b.sick_hosts;
+         a.measured == b.measured && a.sick.nodes == b.sick.nodes && a.sick.hosts == b.sick.hosts && a.pins == b.pins &&
+         a.chosen_at_start.version == b.chosen_at_start.version && a.chosen_at_start.label == b.chosen_at_start.label;
 }
 
 bool run_chain(Bytes input) {
@@ -159,10 +160,12 @@ std::vector<Buffer> chain_seeds() {
   test::ScriptedComm zero(Peer{0}, 2, {});
   must(share_chain(zero, chain).has_value(), "a chain is told");
   test::ScriptedComm of_sick(Peer{0}, 2, {});
-  chain.sick = {{1}, {3}};
+  chain.sick.nodes = {{1}, {3}};
   must(share_chain(of_sick, chain).has_value(), "a chain with sick nodes is told");
   test::ScriptedComm of_spares(Peer{0}, 2, {});
-  chain.sick_hosts = {"c17", "c18"};
+  chain.sick.hosts = {"c17", "c18"};
+  chain.pins = {test::kManifestIdentity};
+  chain.chosen_at_start = {Version{7}, "peak"};
   must(share_chain(of_spares, chain).has_value(), "a chain with sick hosts is told");
   test::ScriptedComm of_branch(Peer{0}, 2, {});
   chain.starts = {{1}, {2}};

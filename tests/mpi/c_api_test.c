@@ -251,6 +251,7 @@ static void check_wrong_arguments(cairn_session* session) {
   CHECK_ERROR(cairn_restore_version(session, 0), CAIRN_ERR_USAGE, "version 0");
   CHECK_ERROR(cairn_restore_label(session, "5"), CAIRN_ERR_USAGE, "taken for a version");
   CHECK_ERROR(cairn_label(session, NULL), CAIRN_ERR_USAGE, "empty");
+  CHECK_ERROR(cairn_pin(NULL), CAIRN_ERR_USAGE, "the session is NULL");
   CHECK_ERROR(cairn_attribute_number(session, NULL, NULL, 1), CAIRN_ERR_USAGE, "empty");
   CHECK_ERROR(cairn_attribute_whole(NULL, NULL, "a", 1), CAIRN_ERR_USAGE, "the session is NULL");
   CHECK(strcmp(cairn_restored_label(NULL), "") == 0);

@@ -72,6 +72,27 @@ class Remove : public testing::Test {
   SampleJob job;
 };
 
+TEST_F(Remove, leaves_pinned_snapshots_alone) {
+  EXPECT_EQ(run_on(job, "pin 40").code, 0);
+  const Outcome pinned = run_on(job, "pin 41");
+  EXPECT_EQ(pinned.code, 0) << pinned.err;
+  EXPECT_THAT(pinned.out, Names({"pinned: version 41", "now also at L4"}));
+  expect_refused("delete 40 --yes", {"version 40 is pinned", "unpin 40", "--force"});
+  EXPECT_EQ(run_on(job, "prune --keep 1 --yes").code, 0);
+  EXPECT_THAT(versions(), ElementsAre(42, 41, 40));
+  const json list = json::parse(run_on(job, "list --json --job heat").out);
+  EXPECT_EQ(list["snapshots"][1]["pinned"], true);
+  EXPECT_EQ(list["snapshots"][1]["levels"]["L4"], true);
+  EXPECT_EQ(list["snapshots"][0]["pinned"], false);
+  EXPECT_EQ(run_on(job, "verify").code, 0);
+  EXPECT_EQ(run_on(job, "unpin 41").code, 0);
+  EXPECT_EQ(run_on(job, "unpin 41").code, 2);
+  EXPECT_EQ(run_on(job, "prune --keep 1 --yes").code, 0);
+  EXPECT_THAT(versions(), ElementsAre(42, 40));
+  EXPECT_EQ(run_on(job, "delete 40 --force --yes").code, 0);
+  EXPECT_THAT(versions(), ElementsAre(42));
+}
+
 TEST_F(Remove, shows_what_would_go_and_changes_nothing_without_yes) {
   const auto before = files();
   const Outcome deletion = run_on(job, "delete 40 41");

@@ -389,6 +389,22 @@ MENDINGS = [
              "  known.manifest.notes.fill_from(notes_);\n",
              ""),
     ], seen_by="Notes.reach_a_node_whose_store_was_lost_and_the_levels_that_are_rebuilt", test="cluster_notes"),
+    # Pins. No mending of the past.
+    Mending("a pin is ignored", [
+        Edit("lib/recover/retention.cpp",
+             "  std::erase_if(others, &KnownSnapshot::pinned);\n",
+             ""),
+    ], seen_by="Pins.stay_in_the_global_store_beside_those_that_are_kept", test="cluster_pins"),
+    Mending("a pin is written after its snapshot", [
+        Edit("lib/engine/promoter.cpp",
+             "    status = agree(head_.heads, life_.renew_records().and_then([&] { return keep_pin(known); }), \"node\");\n"
+             "  }\n"
+             "  if (status) status = strategy(level).protect(head_.heads, head_.node, known.manifest, turn);\n",
+             "    status = agree(head_.heads, life_.renew_records(), \"node\");\n"
+             "  }\n"
+             "  if (status) status = strategy(level).protect(head_.heads, head_.node, known.manifest, turn);\n"
+             "  if (status && !in_manifest) status = agree(head_.heads, keep_pin(known), \"node\");\n"),
+    ], seen_by="Pins.crash_at_any_store_operation_leaves_a_snapshot_at_l4_pinned", test="cluster_pins"),
     # A version that was chosen. No mending of the past.
     Mending("a choice is taken again in each life", [
         Edit("lib/engine/restore_offer.cpp",

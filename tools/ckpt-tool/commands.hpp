@@ -71,6 +71,13 @@ struct ExportRequest {
 // kDamage: ranks were left out.
 [[nodiscard]] cairn::Result<ExitCode> export_regions(const ExportRequest& request);
 
+struct PinRequest {
+  Target target;
+  std::string version;  // a number, a label, or "newest"
+};
+[[nodiscard]] cairn::Result<ExitCode> pin_version(const PinRequest& request);
+[[nodiscard]] cairn::Result<ExitCode> unpin_version(const PinRequest& request);
+
 struct CopyRequest {
   Target target;
   std::string version;  // a number, a label, or "newest"

@@ -82,6 +82,7 @@ struct Listed {
   bool recoverable = false;
   bool superseded = false;  // by a fresh start
   bool abandoned = false;   // since another version was chosen
+  bool pinned = false;
 };
 
 std::string note_of(const Listed& listed) {
@@ -93,6 +94,7 @@ std::string note_of(const Listed& listed) {
   if (!listed.recoverable) add("not recoverable");
   if (listed.superseded) add("older than the newest fresh start");
   if (listed.abandoned) add("abandoned");
+  if (listed.pinned) add("pinned");
   return note;
 }
 
@@ -128,6 +130,7 @@ void print_json(const OpenStores& opened, const std::vector<Listed>& snapshots, 
     json["recoverable"] = listed.recoverable;
     json["superseded"] = listed.superseded;
     json["abandoned"] = listed.abandoned;
+    json["pinned"] = listed.pinned;
     put_notes_json(json, listed.view.notes);
     root["snapshots"].push_back(std::move(json));
   }
@@ -160,7 +163,8 @@ cairn::Result<ExitCode> list(const Request& request) {
     const bool recoverable = plan_recovery(*survey, view).possible;
     const bool superseded = view.identity.incarnation < survey->fresh_start;
     const bool abandoned = !survey->branch.has(view.identity);
-    snapshots.push_back({std::move(view), age, recoverable, superseded, abandoned});
+    const bool pinned = survey->pins.contains(view.identity);
+    snapshots.push_back({std::move(view), age, recoverable, superseded, abandoned, pinned});
   }
   // Files that are missing show in the levels; what cannot be read at all has to be reported.
   std::vector<std::string> problems;

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "health_watch.hpp"
 #include "store/posix/posix_store.hpp"
 
 namespace ckpt_tool {
@@ -36,6 +37,16 @@ cairn::Result<LockedStores> lock_stores(const OpenStores& opened) {
   if (!global) return cairn::fail(global.error());
   locked.stores.emplace(cairn::StoreId::global(), std::move(*global));
   return locked;
+}
+
+cairn::Status check_no_heads(const Target& target, const OpenStores& opened) {
+  if (!opened.stores.global) return {};
+  const auto watched = look_for_heads(target, opened);
+  if (!watched) return cairn::fail(watched.error());
+  if (!watched->now()) return {};
+  return cairn::fail(cairn::Code::taken_over,
+                     fmt::format("job {} runs on other hosts: {}", opened.job, watch_text(*watched)),
+                     "wait until it has ended; if it was killed, wait for a minute");
 }
 
 }  // namespace ckpt_tool

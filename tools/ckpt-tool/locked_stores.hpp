@@ -20,4 +20,7 @@ struct LockedStores {
 // Code::taken_over: the job runs, or somebody else changes its stores.
 [[nodiscard]] cairn::Result<LockedStores> lock_stores(const OpenStores& opened);
 
+// The locks of the stores that are here do not show a run on other hosts. Code::taken_over: heads of it have looked.
+[[nodiscard]] cairn::Status check_no_heads(const Target& target, const OpenStores& opened);
+
 }  // namespace ckpt_tool

@@ -297,6 +297,14 @@ CLI::App* add_copy(CLI::App& app, ckpt_tool::CopyRequest& request) {
   return command;
 }
 
+CLI::App* add_pin(CLI::App& app, ckpt_tool::PinRequest& request, const char* name, const char* about) {
+  CLI::App* const command = app.add_subcommand(name, about);
+  add_target(*command, request.target);
+  command->add_option("VERSION", request.version, "The snapshot: its version or label, as list shows them, or newest")
+      ->required();
+  return command;
+}
+
 CLI::App* add_removal(CLI::App& app, ckpt_tool::RemovalRequest& request, const char* name, const char* about) {
   CLI::App* const command = app.add_subcommand(name, about);
   add_target(*command, request.target);
@@ -368,6 +376,9 @@ int run(int argc, char** argv) {
 
   ckpt_tool::CopyRequest copies;
   CLI::App* copying = add_copy(app, copies);
+  ckpt_tool::PinRequest pins;
+  CLI::App* pinning = add_pin(app, pins, "pin", "Keep a snapshot of a job that does not run in the global store");
+  CLI::App* unpinning = add_pin(app, pins, "unpin", "Let retention remove a pinned snapshot again");
 
   ckpt_tool::RemovalRequest deletion;
   CLI::App* deleting = add_delete(app, deletion);
@@ -403,6 +414,8 @@ int run(int argc, char** argv) {
                     : health->parsed()    ? ckpt_tool::health(sick)
                     : exporting->parsed() ? ckpt_tool::export_regions(exports)
                     : copying->parsed()   ? ckpt_tool::copy_version(copies)
+                    : pinning->parsed()   ? ckpt_tool::pin_version(pins)
+                    : unpinning->parsed() ? ckpt_tool::unpin_version(pins)
                     : deleting->parsed()  ? ckpt_tool::delete_versions(deletion)
                     : prune->parsed()     ? ckpt_tool::prune(pruning)
                     : trace->parsed()     ? ckpt_tool::trace(traces)

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "commands.hpp"
-#include "health_watch.hpp"
 #include "inspect/removal.hpp"
 #include "locked_stores.hpp"
 #include "removal_text.hpp"
@@ -22,16 +21,6 @@ using cairn::Result;
 using cairn::Status;
 using cairn::Survey;
 
-// The locks of the stores that are here do not show a run on other hosts.
-Status check_no_heads(const RemovalRequest& request, const OpenStores& opened) {
-  if (!opened.stores.global) return {};
-  const auto watched = look_for_heads(request.target, opened);
-  if (!watched) return fail(watched.error());
-  if (!watched->now()) return {};
-  return fail(Code::taken_over, fmt::format("job {} runs on other hosts: {}", opened.job, watch_text(*watched)),
-              "wait until it has ended; if it was killed, wait for a minute");
-}
-
 // The caller's version does not exist, or cannot be judged.
 Status check_chosen(const RemovalRequest& request, const OpenStores& opened, const Survey& survey,
                     const RemovalPlan& plan) {
@@ -39,6 +28,11 @@ Status check_chosen(const RemovalRequest& request, const OpenStores& opened, con
     const Finding& finding = plan.spared.front();
     return fail(Code::invalid_argument, fmt::format("version {} stays, since its files cannot be judged: {}",
                                                     finding.snapshot.version.value, finding_text(finding)));
+  }
+  if (!plan.pinned.empty()) {
+    const std::uint32_t version = plan.pinned.front().version.value;
+    return fail(Code::invalid_argument, fmt::format("version {} is pinned", version),
+                fmt::format("ckpt-tool unpin {0} removes the pin; --force removes version {0} nevertheless", version));
   }
   for (const std::uint32_t version : request.versions) {
     const auto is_it = [&](const cairn::Removal& removal) { return removal.snapshot.version.value == version; };
@@ -88,7 +82,7 @@ Result<Prepared> carry_out(const RemovalRequest& request, const OpenStores& open
   auto prepared = prepare(request, opened, make_plan);
   if (!prepared) return prepared;
   if (!prepared->all_nodes) {
-    if (auto status = check_no_heads(request, opened); !status) return fail(status.error());
+    if (auto status = check_no_heads(request.target, opened); !status) return fail(status.error());
   }
   const auto report = [&](const cairn::Removal& removal) {
     if (!request.json) fmt::print("{}\n", removal_text(removal, true));
@@ -115,7 +109,7 @@ Result<ExitCode> delete_versions(const RemovalRequest& request) {
   return remove(request, [&](const OpenStores& opened, const Survey& survey) -> Result<RemovalPlan> {
     std::set<cairn::Version> versions;
     for (const std::uint32_t version : request.versions) versions.insert(cairn::Version{version});
-    auto plan = plan_deletion(opened.stores, survey, versions);
+    auto plan = plan_deletion(opened.stores, survey, versions, request.force ? cairn::Pinned::go : cairn::Pinned::stay);
     if (!plan) return plan;
     if (auto status = check_chosen(request, opened, survey, *plan); !status) return fail(status.error());
     return plan;

@@ -49,6 +49,7 @@ _FUNCTIONS = {
     "cairn_restore_label": [_session, c_char_p],
     "cairn_restore_region": [_session, c_char_p],
     "cairn_label": [_session, c_char_p],
+    "cairn_pin": [_session],
     "cairn_attribute_number": [_session, c_char_p, c_char_p, c_double],
     "cairn_attribute_whole": [_session, c_char_p, c_char_p, c_int64],
     "cairn_attribute_text": [_session, c_char_p, c_char_p, c_char_p],

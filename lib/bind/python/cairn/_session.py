@@ -270,6 +270,10 @@ class Session:
         """Gives the next snapshot that is taken a label; see cairn_label. The same on all ranks. Local."""
         check(self._call("cairn_label", os.fsencode(label)))
 
+    def pin(self):
+        """Pins the next snapshot that is taken: it stays at L4 until ckpt-tool unpin. On all ranks. Local."""
+        check(self._call("cairn_pin"))
+
     def attribute(self, name, value, *, region=None):
         """Sets an attribute of this snapshot and of later ones: a number or a text; see cairn_attribute_number.
 

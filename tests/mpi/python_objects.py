@@ -80,6 +80,10 @@ with cairn.Session(MPI.COMM_WORLD, config) as session:
         with open(path, "w") as lines:
             lines.write(f"line of rank {rank}\n")
         step.value += 1
+        session.label("first caf\xe9")
+        session.attribute("time", np.float64(0.5))
+        session.attribute("cells", np.int32(4096))
+        session.attribute("units", "K", region="step")
         session.snapshot(level=1)
     else:
         with open(path, "a") as lines:
@@ -92,7 +96,13 @@ with cairn.Session(MPI.COMM_WORLD, config) as session:
             expect('rank 1: object "careful"' in str(error), str(error))
             expect(rank == 0 or isinstance(error.__cause__, ValueError), "the cause")
         Careful.cannot = False
-        expect(session.restore().version == 1, "the version")
+        try:
+            session.restore(label="other")
+            raise AssertionError("a label was restored that no snapshot has")
+        except cairn.UnrecoverableError as error:
+            expect('"first caf\xe9" (version 1)' in str(error), str(error))
+        restored = session.restore(label="first caf\xe9")
+        expect(restored.version == 1 and restored.label == "first caf\xe9", restored)
         expect(facts(objects) == facts(state(rank, True)), facts(objects))
         with open(path) as lines:
             expect(lines.read() == f"line of rank {rank}\n", "the file")

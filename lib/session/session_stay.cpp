@@ -1,6 +1,5 @@
 // The session's part in a repair after which only the lost ranks roll back. Survivors keep their state, and join the
 // repaired world inside the call that the failure has struck. What belongs to messages is in rollback/.
-#include <algorithm>
 #include <utility>
 
 #include "session/session_impl.hpp"

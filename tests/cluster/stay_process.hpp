@@ -1,5 +1,5 @@
-// A process of a job that repairs itself, as a thread: an application rank, a head or a spare, which follows the same
-// steps as repair/resilient and mpi/session do over MPI.
+// A process of a job that repairs itself, as a thread: an application rank, a head or a spare. It is a host of the
+// product's own steps (rollback/repairs), as repair/resilient is over MPI.
 #pragma once
 
 #include <cstdint>

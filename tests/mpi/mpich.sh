@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Jobs of MPICH, beside Open MPI, whose compilers and launcher stay the default: builds the examples with MPICH into
-# BUILD/mpich, by Clang and unoptimised, and plays any_launcher.py with them and BUILD's ckpt-run, world_mode.py, and
-# python_mpich.py:
+# BUILD-mpich, and plays any_launcher.py with them and BUILD's ckpt-run, world_mode.py, and python_mpich.py. What includes
+# no MPI is compiled as in BUILD, from a directory as deep, so that a compiler cache has it:
 #
 #   mpich.sh BUILD
 set -euo pipefail
@@ -24,15 +24,16 @@ if command -v gfortran >/dev/null; then
   cases+=(calls_f08 calls_mpi calls_mpif same_result_f08)
 fi
 
-build_into "$build/mpich" -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG=-O0 \
-  -DCMAKE_CXX_FLAGS_DEBUG=-O0 -DCAIRN_BUILD_TESTS=ON \
-  -DMPI_C_COMPILER=mpicc.mpich -DMPI_CXX_COMPILER=mpicxx.mpich -DMPI_Fortran_COMPILER=mpifort.mpich \
-  -DMPIEXEC_EXECUTABLE="$(command -v mpirun.mpich)" "${programs[@]}" "${world[@]}" cairn_tap
+mpich=$build-mpich
+flags=$(sed -n 's/^CMAKE_CXX_FLAGS:STRING=//p' "$build/CMakeCache.txt")
+build_into "$mpich" -DCMAKE_CXX_FLAGS="$flags" -DMPI_C_COMPILER=mpicc.mpich -DMPI_CXX_COMPILER=mpicxx.mpich \
+  -DMPI_Fortran_COMPILER=mpifort.mpich -DMPIEXEC_EXECUTABLE="$(command -v mpirun.mpich)" \
+  "${programs[@]}" "${world[@]}" cairn_tap
 for program in "${programs[@]}"; do
-  [[ $(ldd "$build/mpich/bin/$program") == *libmpich* ]] || die "$build/mpich/bin/$program is not linked with MPICH"
+  [[ $(ldd "$mpich/bin/$program") == *libmpich* ]] || die "$mpich/bin/$program is not linked with MPICH"
 done
-python3 "$here/mpi_table.py" mpicc.mpich "$build/mpich/lib/libcairn-tap.so" "$here/../../lib/intercept/calls.txt"
-timeout -s KILL 300 python3 "$here/any_launcher.py" "$build/mpich/bin" "$build/bin/ckpt-run" mpirun.mpich
+python3 "$here/mpi_table.py" mpicc.mpich "$mpich/lib/libcairn-tap.so" "$here/../../lib/intercept/calls.txt"
+timeout -s KILL 300 python3 "$here/any_launcher.py" "$mpich/bin" "$build/bin/ckpt-run" mpirun.mpich
 timeout -s KILL 300 python3 "$here/world_mode.py" "$build/bin/ckpt-run" "$(command -v mpirun.mpich)" \
-  "$build/mpich/tests/mpi/world_programs" "${cases[@]}"
-timeout -s KILL 300 python3 "$here/python_mpich.py" "$build/mpich" "$build/bin/ckpt-run" mpirun.mpich
+  "$mpich/tests/mpi/world_programs" "${cases[@]}"
+timeout -s KILL 300 python3 "$here/python_mpich.py" "$mpich" "$build/bin/ckpt-run" mpirun.mpich

@@ -1,7 +1,5 @@
 #include "engine/given_notes.hpp"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include "base/plain_text.hpp"
@@ -14,11 +12,10 @@ std::string in_quotes(const std::string& label) { return fmt::format("\"{}\"", e
 // The first that differs.
 std::string difference_of(const SnapshotNotes& one, const SnapshotNotes& other) {
   for (const auto* notes : {&one, &other}) {
-    const auto& others = notes == &one ? other.attributes : one.attributes;
+    const SnapshotNotes& others = notes == &one ? other : one;
     for (const Attribute& attribute : notes->attributes) {
-      const auto same = std::ranges::find_if(
-          others, [&](const Attribute& its) { return its.region == attribute.region && its.name == attribute.name; });
-      if (same == others.end()) return fmt::format("only some have {}", text_of(attribute));
+      const Attribute* const same = others.find(attribute);
+      if (same == nullptr) return fmt::format("only some have {}", text_of(attribute));
       if (digest_of_attributes({{}, {attribute}}) != digest_of_attributes({{}, {*same}}))
         return fmt::format("{} and {}", text_of(attribute), text_of(*same));
     }

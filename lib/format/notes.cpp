@@ -27,6 +27,11 @@ std::uint64_t word_of(Bytes bytes) {
 
 }  // namespace
 
+const Attribute* SnapshotNotes::find(const Attribute& like) const {
+  const auto place = std::ranges::lower_bound(attributes, key_of(like), {}, key_of);
+  return place != attributes.end() && key_of(*place) == key_of(like) ? &*place : nullptr;
+}
+
 Status SnapshotNotes::put(Attribute attribute) {
   if (auto* number = std::get_if<double>(&attribute.value); number != nullptr && std::isnan(*number))
     *number = std::numeric_limits<double>::quiet_NaN();  // there are many, and one is stored

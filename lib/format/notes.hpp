@@ -24,6 +24,8 @@ struct SnapshotNotes {
   std::vector<Attribute> attributes;  // by region and name, none twice
 
   [[nodiscard]] bool empty() const { return label.empty() && attributes.empty(); }
+  // The one of the same region and name; null: there is none. Valid until the attributes change.
+  [[nodiscard]] const Attribute* find(const Attribute& like) const;
   // Adds the attribute, or replaces the one of the same region and name. Code::invalid_argument: there are too many.
   [[nodiscard]] Status put(Attribute attribute);
   // Takes the label, and all attributes, of other notes where it has none itself.

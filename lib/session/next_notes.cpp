@@ -1,7 +1,5 @@
 #include "session/next_notes.hpp"
 
-#include <algorithm>
-
 #include "base/label.hpp"
 
 namespace cairn {
@@ -20,11 +18,8 @@ Status NextNotes::set(Attribute attribute) {
 void NextNotes::continue_from(const SnapshotNotes& restored) {
   SnapshotNotes all{{}, restored.attributes};
   for (Attribute& attribute : notes_.attributes) {
-    const auto key = [&](const Attribute& other) {
-      return other.region == attribute.region && other.name == attribute.name;
-    };
     // Where both together are too many, those of the snapshot stay.
-    if (std::ranges::none_of(restored.attributes, key)) (void)all.put(std::move(attribute));
+    if (restored.find(attribute) == nullptr) (void)all.put(std::move(attribute));
   }
   notes_ = std::move(all);
   pin_ = false;

@@ -977,13 +977,9 @@ contains
     integer, intent(out) :: code
     character(*), intent(in), optional :: region
     character(kind=c_char), allocatable, target :: of(:)
-    if (present(region)) then
-      allocate(of(len_trim(region) + 1))
-      of(:) = c_text(region)
-      code = c_attribute_number(session%handle, c_loc(of), c_text(name), real(value, c_double))
-    else
-      code = c_attribute_number(session%handle, c_null_ptr, c_text(name), real(value, c_double))
-    end if
+    type(c_ptr) :: place
+    call put_optional(region, of, place)
+    code = c_attribute_number(session%handle, place, c_text(name), real(value, c_double))
   end subroutine
 
   subroutine attribute_real32(session, name, value, code, region)
@@ -1002,13 +998,9 @@ contains
     integer, intent(out) :: code
     character(*), intent(in), optional :: region
     character(kind=c_char), allocatable, target :: of(:)
-    if (present(region)) then
-      allocate(of(len_trim(region) + 1))
-      of(:) = c_text(region)
-      code = c_attribute_whole(session%handle, c_loc(of), c_text(name), int(value, c_int64_t))
-    else
-      code = c_attribute_whole(session%handle, c_null_ptr, c_text(name), int(value, c_int64_t))
-    end if
+    type(c_ptr) :: place
+    call put_optional(region, of, place)
+    code = c_attribute_whole(session%handle, place, c_text(name), int(value, c_int64_t))
   end subroutine
 
   subroutine attribute_int32(session, name, value, code, region)
@@ -1026,13 +1018,9 @@ contains
     integer, intent(out) :: code
     character(*), intent(in), optional :: region
     character(kind=c_char), allocatable, target :: of(:)
-    if (present(region)) then
-      allocate(of(len_trim(region) + 1))
-      of(:) = c_text(region)
-      code = c_attribute_text(session%handle, c_loc(of), c_text(name), c_text(value))
-    else
-      code = c_attribute_text(session%handle, c_null_ptr, c_text(name), c_text(value))
-    end if
+    type(c_ptr) :: place
+    call put_optional(region, of, place)
+    code = c_attribute_text(session%handle, place, c_text(name), c_text(value))
   end subroutine
 
   ! Does the same as cairn_restore for one region; other regions keep their contents. All ranks pass the same name.
@@ -1289,6 +1277,18 @@ contains
       set_kind = CAIRN_OK
     end select
   end function
+
+  ! Puts the text of C of an argument that may be absent into letters; place is null where it is absent.
+  subroutine put_optional(text, letters, place)
+    character(*), intent(in), optional :: text
+    character(kind=c_char), allocatable, target, intent(out) :: letters(:)
+    type(c_ptr), intent(out) :: place
+    place = c_null_ptr
+    if (.not. present(text)) return
+    allocate(letters(len_trim(text) + 1))
+    letters(:) = c_text(text)
+    place = c_loc(letters)
+  end subroutine
 
   function c_text(text) result(letters)
     character(*), intent(in) :: text

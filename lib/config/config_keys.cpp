@@ -79,9 +79,8 @@ Mistake set_restart_version(Config& config, Text value) {
   if (values::number(value, 1, kHighest, restart.version).empty()) return {};
   restart.version = 0;
   if (!check_label(value))
-    return "neither a version nor a label; write newest, a number such as 5, a label, or one of both with again, such "
-           "as "
-           "\"5 again\"";
+    return "neither a version nor a label; write newest, a number such as 5, a label, or one of both with again, "
+           "such as \"5 again\"";
   restart.label = value;
   return {};
 }

@@ -59,8 +59,9 @@ struct RemovalPlan {
 // locks of these stores do not show that.
 [[nodiscard]] bool sees_all_nodes(const Survey& survey);
 
-// Code::mismatch: the stores belong to different chains of snapshots.
+// Whether pinned snapshots may be removed.
 enum class Pinned { stay, go };
+// Code::mismatch: the stores belong to different chains of snapshots.
 [[nodiscard]] Result<RemovalPlan> plan_deletion(const JobStores& stores, const Survey& survey,
                                                 const std::set<Version>& versions, Pinned pinned = Pinned::stay);
 // Pinned snapshots stay. The `keep` newest recoverable snapshots stay, by the rules of recover/retention. Of the

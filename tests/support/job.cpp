@@ -13,9 +13,11 @@
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
+#include "rollback/repairs.hpp"
 #include "session/exception.hpp"
 #include "session/session_impl.hpp"
 #include "support/temp_directory.hpp"
+#include "support/unstruck_host.hpp"
 
 namespace cairn::test {
 
@@ -171,7 +173,12 @@ void Job::start(const std::function<void(JobSession&)>& application, bool die) {
         .has_ended = [this](const Config&) { return has_ended; },
         .levels = levels};
     environment.look_at_host = look_at_host;
-    if (can_be_repaired) environment.repaired = repaired_world(config);
+    UnstruckHost host;
+    rollback::Repairs repairs(host);
+    if (can_be_repaired) {
+      environment.repaired = repaired_world(config);
+      environment.repairs = &repairs;
+    }
     auto opened = SessionImpl::open(environment);
     if (!opened) {
       Failure failure = failure_of(opened.error());

@@ -1,0 +1,35 @@
+// A process of a job that could repair itself, and in which no process dies: nothing asks it for a repair.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "base/error.hpp"
+#include "rollback/host.hpp"
+
+namespace cairn::test {
+
+class UnstruckHost final : public rollback::Host {
+ public:
+  [[nodiscard]] bool computes() const override { return true; }
+  void alarm() override {}
+  [[nodiscard]] bool is_alarmed() override { return false; }
+  [[nodiscard]] bool vote(bool ok, const std::function<void()>& /*meanwhile*/) override { return ok; }
+  [[nodiscard]] bool meet(const rollback::Vote& /*vote*/) override { return false; }
+  void tell_of_failure() override {}
+  [[nodiscard]] rollback::LoggedRank* rank() override { return nullptr; }
+  void look_for_obstacles() override {}
+  void passes_restore() override {}
+  void passes_safe_point() override {}
+  [[nodiscard]] bool leave_world() override { return false; }
+  [[nodiscard]] Status join_world() override { return fail(Code::communication, "no process has died"); }
+  [[nodiscard]] Status adopt() override { return join_world(); }
+  [[nodiscard]] Result<std::vector<replay::Repeated>> settle_offer() override {
+    return fail(Code::communication, "no process has died");
+  }
+  void go_on(std::vector<replay::Repeated> /*again*/) override {}
+  [[nodiscard]] Status check_messages() override { return {}; }
+  [[nodiscard]] Recompute recompute() override { return {}; }
+};
+
+}  // namespace cairn::test

@@ -72,7 +72,8 @@ class Place:
 
 HEAT = source / "examples" / "python" / "heat.py"
 # Runs heat.py, of which a process dies before the call of snapshot() that the directory's file names, once: a rank, or the
-# first head. Its node may be lost with it: its store, which is the last part of a path that is removed.
+# first head. Its node may be lost with it: its store, which is the last part of a path that is removed. The first snapshots
+# are waited for, so that there is one, at L2 from call 14 on; a later one may be under way.
 KILLED = """
 import os, runpy, shutil, signal, sys
 import cairn
@@ -95,7 +96,11 @@ def counted(self, level=None):
             shutil.rmtree(lost, ignore_errors=True)
             os.kill(victim, signal.SIGKILL)
         self.comm.Barrier()
-    return snapshot(self, level)
+    version = snapshot(self, level)
+    if version and calls <= 14:
+        self.wait(1)
+        self.wait(2)
+    return version
 cairn.Session.snapshot = counted
 sys.argv = [heat, *rest]
 runpy.run_path(heat, run_name="__main__")

@@ -200,7 +200,13 @@ def wrong_uses():
 
     case("arrays", '"a strided part" is not contiguous', "tuple cannot be given other contents", "int cannot", "function cannot", '"objects" holds references', '"read-only" is read-only',
          '"foreign" has the byte order', '"placed" has 2 dimensions', '"complex": only integers and reals', "'/'",
-         "cannot resize", '"nobody"', "level 7", "the session has ended")  # fmt: skip
+         "cannot resize", '"nobody"', "level 7", "the session has ended", '"masked" has a mask')  # fmt: skip
+    case("arguments", "a region is a str, not 5", "not b'u'", "a region is a str, not array(", "'u\\x00v'", '"u": 4 is no place', '"u": (8, 0) is no place',
+         "((8,),) is no place", "an offset in its place is -1", "a length in its place is a whole number, not 8.5", "its place none, none",
+         "its place 1, 1, 2, none", "'same' is no kind", "rank is -1", "count is 18446744073709551616", 'file "log" is a path, not 5',
+         "level is a whole number, not '1'", "level is 4294967297", "version is -1", "label is a str, not 5", "a number or a str, not None",
+         "can be neither pickled nor copied", "cairn.run calls a function", "config is a path, not None", "number of a type of numpy, not 'text'",
+         "holds int64, which cannot be 1.5", "no attribute 'vlaue'")  # fmt: skip
     output = case("lost-arrays", 'region "rebound": the program does not use this array any more', "assign to u[:]",
                   'region "step": the program does not', 'region "resized" was resized after protect()', "step 1")  # fmt: skip
     if output.count("RuntimeWarning: ") != 4 or "RuntimeWarning" in output.split("all arrays are in use")[0]:

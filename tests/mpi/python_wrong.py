@@ -20,7 +20,7 @@ def told(call):
     """The error that a call must raise, as a user sees it."""
     try:
         call()
-    except (cairn.Error, TypeError, ValueError) as error:
+    except (cairn.Error, AttributeError, TypeError, ValueError) as error:
         print(f"told: {type(error).__name__}: {error}", flush=True)
         return
     print(f"{case}: nothing was told", flush=True)
@@ -31,7 +31,7 @@ def arrays(session):
     frozen = np.zeros(3)
     frozen.flags.writeable = False
     for name, data in [("a strided part", np.zeros((4, 4))[:, ::2]), ("a tuple", (1, 2)), ("a number", 5), ("a function", lambda: 5), ("objects", np.array([{}])),
-                       ("read-only", frozen), ("foreign", np.zeros(3, ">f8"))]:  # fmt: skip
+                       ("read-only", frozen), ("foreign", np.zeros(3, ">f8")), ("masked", np.ma.zeros(3))]:  # fmt: skip
         told(lambda name=name, data=data: session.protect(name, data))
     told(lambda: session.protect("placed", np.zeros((2, 3)), place=((4,), (0,))))
     told(lambda: session.protect("complex", np.zeros(2, complex), place=((4,), (0,))))
@@ -42,6 +42,33 @@ def arrays(session):
     told(lambda: session.unprotect("nobody"))
     told(lambda: session.snapshot(level=7))
     session.unprotect("kept")
+
+
+def arguments(session):
+    """What is of another type than the call takes, or would be cut to fit into C."""
+    u, count = np.zeros(4), cairn.Value(0)
+    session.protect("u", u)
+    for name in [5, b"u", u, "u\0v"]:
+        told(lambda name=name: session.protect(name, np.ones(4)))
+    for place in [4, (8, 0), ((8,),), ((8,), (-1,)), ((8.5,), (0,)), (None, None), cairn.Place((8,), (0,), (0, 0))]:
+        told(lambda place=place: session.protect("u", u, place=place))
+    told(lambda: session.protect("u", u, kind="same"))
+    told(lambda: session.protect("u", u, kind=cairn.of_rank(-1)))
+    told(lambda: session.protect("u", u, kind=cairn.sequence_part(0, 2**64)))
+    told(lambda: session.protect_file("log", 5))
+    told(lambda: session.snapshot(level="1"))
+    told(lambda: session.snapshot(level=2**32 + 1))
+    told(lambda: session.restore(version=-1))
+    told(lambda: session.label(5))
+    told(lambda: session.attribute("unit", None))
+    told(lambda: session.protect("solver", {"its": session}))
+    told(lambda: cairn.run(session.comm, lambda session: 0, config))
+    told(lambda: cairn.Session(MPI.COMM_WORLD, None))
+    told(lambda: cairn.Value("text"))
+    told(lambda: setattr(count, "value", 1.5))
+    told(lambda: setattr(count, "vlaue", 1))
+    count.value += 1
+    session.restore()
 
 
 def lost_arrays(session):
@@ -96,6 +123,8 @@ def main():
         if case == "arrays":
             arrays(session)
             session.restore()
+        elif case == "arguments":
+            arguments(session)
         elif case == "lost-arrays":
             lost_arrays(session)
         elif case == "writes":

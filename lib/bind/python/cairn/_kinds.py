@@ -6,9 +6,11 @@ number of ranks than its snapshot, and [restart] elastic = on.
     session.protect("x", x, kind=cairn.like("ids"))  # x[i] belongs to ids[i]
 """
 
-import os
 from dataclasses import dataclass
 from typing import NamedTuple, Optional, Tuple
+
+from ._arguments import text_of, whole_of
+from ._errors import UsageError
 
 
 @dataclass(frozen=True)
@@ -29,17 +31,17 @@ sequence = Kind("cairn_kind_sequence")
 
 def sequence_part(first, count):
     """A sequence of which this rank gets `count` elements, from `first` on. The parts cover each element once."""
-    return Kind("cairn_kind_sequence_part", (int(first), int(count)))
+    return Kind("cairn_kind_sequence_part", (whole_of("first", first, 64), whole_of("count", count, 64)))
 
 
 def like(region):
     """A sequence that is cut where the sequence `region` is. On each old rank it is k times as long, with one k."""
-    return Kind("cairn_kind_like", (os.fsencode(region),))
+    return Kind("cairn_kind_like", (text_of("the name of a region", region),))
 
 
 def of_rank(rank):
     """What one old rank had. Other old ranks need not have it."""
-    return Kind("cairn_kind_of_rank", (int(rank),))
+    return Kind("cairn_kind_of_rank", (whole_of("rank", rank),))
 
 
 class Place(NamedTuple):
@@ -53,3 +55,19 @@ class Place(NamedTuple):
     offset: Tuple[int, ...]  # of the region's first own element
     ghosts_before: Optional[Tuple[int, ...]] = None  # in the region, before its own elements; None: none
     ghosts_after: Optional[Tuple[int, ...]] = None  # the same after them
+
+
+def place_of(name, dimensions, place):
+    """What a program passes as the place of a region, checked."""
+    write = "write place=(global_shape, offset), or cairn.Place with ghosts"
+    try:
+        named = Place(*place)
+        lengths = [None if numbers is None else len(numbers) for numbers in named]
+    except TypeError:
+        raise TypeError(f'region "{name}": {place!r} is no place; {write}, each with a number for each dimension') from None
+    if lengths[:2] != [dimensions] * 2 or any(length not in (None, dimensions) for length in lengths):
+        has = ", ".join("none" if length is None else str(length) for length in lengths)
+        raise UsageError(f'region "{name}" has {dimensions} dimensions, and its place {has}: {write}')
+    of_what = [f'region "{name}": {what} in its place' for what in ("a length", "an offset", "a ghost", "a ghost")]
+    return Place(*(None if numbers is None else tuple(whole_of(what, number, 64) for number in numbers)
+                   for what, numbers in zip(of_what, named)))  # fmt: skip

@@ -1,7 +1,6 @@
 """Communicators, as mpi4py and the C API have them."""
 
 import ctypes
-import os
 from ctypes import POINTER, byref, c_char_p, c_int, c_void_p
 
 from ._errors import Error, UsageError
@@ -36,10 +35,10 @@ def communicator_of(MPI, session):
 
 
 def init(MPI, comm, config):
-    """cairn_init: the code, and the session."""
+    """cairn_init with the path of a configuration, in bytes: the code, and the session."""
     session = c_void_p()
     handle = handle_of(MPI, comm)
     library.cairn_init.argtypes = [type(handle), c_char_p, POINTER(c_void_p)]
     library.cairn_init.restype = c_int
-    code = library.cairn_init(handle, os.fsencode(config), byref(session))
+    code = library.cairn_init(handle, config, byref(session))
     return code, session

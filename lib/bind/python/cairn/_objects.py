@@ -23,8 +23,16 @@ _REPLACE = {
 class Object:
     """Any value that pickle can write: `best = cairn.Object(None)`, then `best.value = (step, "text")`."""
 
+    __slots__ = ("value",)
+
     def __init__(self, value):
         self.value = value
+
+    def __getstate__(self):
+        return {"value": self.value}
+
+    def __setstate__(self, state):
+        self.value = state["value"]
 
     def __repr__(self):
         return f"cairn.Object({self.value!r})"

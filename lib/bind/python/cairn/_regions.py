@@ -10,6 +10,9 @@ from ._errors import UsageError
 # cairn_type, by the kind and size of a dtype.
 _NUMBERS = {"i1": 1, "i2": 2, "i4": 3, "i8": 4, "u1": 5, "u2": 6, "u4": 7, "u8": 8, "f4": 9, "f8": 10}
 
+# Kinds of dtypes: one of a higher number has values that those of lower numbers cannot have.
+_WIDER = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
+
 
 def _references(holder, name):
     """To what an attribute holds; without a count of references, many."""
@@ -19,13 +22,18 @@ def _references(holder, name):
 class Value:
     """A number that a snapshot can hold: `step = cairn.Value(0)`, then `step.value += 1`.
 
-    An int becomes 64 bits, a float 64, a complex number 128, and a bool stays one; `dtype` chooses another.
+    An int becomes 64 bits, a float 64, a complex number 128, and a bool stays one; `dtype` chooses another. It stays so:
+    an int is never given 0.5.
     """
+
+    __slots__ = ("_array",)
 
     def __init__(self, value, dtype=None):
         self._array = numpy.array(value, dtype=dtype)
         if self._array.ndim != 0:
             raise TypeError("cairn.Value holds one number; protect an array itself")
+        if self._array.dtype.kind not in _WIDER:
+            raise TypeError(f"cairn.Value holds a number of a type of numpy, not {value!r:.80}: see cairn.Object")
 
     @property
     def value(self):
@@ -34,6 +42,9 @@ class Value:
 
     @value.setter
     def value(self, value):
+        given = numpy.asarray(value)
+        if given.ndim != 0 or _WIDER.get(given.dtype.kind, 4) > _WIDER[self._array.dtype.kind]:
+            raise TypeError(f"this cairn.Value holds {self._array.dtype.name}, which cannot be {value!r:.80}")
         self._array[()] = value
 
     def __repr__(self):
@@ -49,6 +60,8 @@ class Region:
             raise TypeError(f'region "{name}": protect a numpy array or a cairn.Value, not {type(data).__name__}')
         if array.dtype.hasobject:
             raise TypeError(f'region "{name}" holds references to Python objects, which mean nothing in another process')
+        if isinstance(array, numpy.ma.MaskedArray):
+            raise TypeError(f'region "{name}" has a mask, which would not be saved: protect its .data and its .mask')
         if not array.flags.writeable:
             raise TypeError(f'region "{name}" is read-only, so it could not be restored')
         if not array.flags.c_contiguous and not array.flags.f_contiguous:

@@ -17,6 +17,8 @@ def run(main, comm, config=""):
     of the session before are not used again. Another exception ends the whole job, as with cairn.Session. Heads, and
     spares that are not needed, raise SystemExit when the job is over. Collective over `comm`.
     """
+    if not callable(main):
+        raise TypeError(f"cairn.run calls a function with a session, not {main!r:.80}")
     session = Session(comm, config)
     while True:
         session._is_of_run = True

@@ -5,13 +5,14 @@ import sys
 import time
 import traceback
 from ctypes import byref, c_int, c_size_t, c_uint32
-from numbers import Integral
+from numbers import Integral, Real
 
 import numpy
 
 from ._answers import Restored, State
+from ._arguments import path_of, text_of, whole_of
 from ._errors import HEAD, ONLY_RUN, Error, UsageError, check
-from ._kinds import Kind, Place
+from ._kinds import Kind, place_of
 from ._library import RestoreStatus, library, text
 from ._mpi import check_mpi, communicator_of, init
 from ._objects import Pickled
@@ -35,7 +36,7 @@ class Session:
         from mpi4py import MPI
 
         check_mpi(MPI, comm)
-        code, handle = init(MPI, comm, config)
+        code, handle = init(MPI, comm, path_of("config", config))
         if code == HEAD:
             raise SystemExit(0)
         check(code)
@@ -56,6 +57,9 @@ class Session:
         session._begin(self._mpi, self._world, self._handle)
         self._handle = None
         return session
+
+    def __reduce__(self):
+        raise TypeError("a session is this process's part in a job, and can be neither pickled nor copied")
 
     def __enter__(self):
         return self
@@ -105,9 +109,9 @@ class Session:
         Any other object, such as a dict, a list, a random generator or one of a class, is stored as pickle writes it,
         and restore() changes this object. One that cannot change, such as a tuple, is held by a cairn.Object. Local.
         """
+        key = _name(name)
         is_array = isinstance(data, (numpy.ndarray, Value))
         region = Region(name, data) if is_array else Pickled(name, data)
-        key = _name(name)
         if kind is not None and not isinstance(kind, Kind):
             raise TypeError(f'region "{name}": {kind!r} is no kind; use cairn.same, cairn.sequence, '
                             "cairn.sequence_part(), cairn.like() or cairn.of_rank()")  # fmt: skip
@@ -124,7 +128,7 @@ class Session:
         restore(). `kind`, for another number of ranks: cairn.of_rank(), or cairn.same. Local.
         """
         key = _name(name)
-        check(self._call("cairn_protect_file", key, os.fsencode(path)))
+        check(self._call("cairn_protect_file", key, path_of(f'file "{name}"', path)))
         self._regions[key] = path
         if kind is not None:
             check(self._call(kind.call, key, *kind.arguments))
@@ -142,11 +146,7 @@ class Session:
                               region.array.itemsize, region.array.size)  # fmt: skip
         if place is None:
             return self._call("cairn_protect_array", key, region.address, region.number, len(shape), _sizes(shape))
-        place = Place(*place)
-        if any(numbers is not None and len(numbers) != len(shape) for numbers in place):
-            lengths = ", ".join("none" if numbers is None else str(len(numbers)) for numbers in place)
-            raise UsageError(f'region "{key.decode()}" has {len(shape)} dimensions, and its place {lengths}: write '
-                             "place=(global_shape, offset), or cairn.Place with ghosts")  # fmt: skip
+        place = place_of(region.name, len(shape), place)
         numbers = [None if numbers is None else _sizes(region.in_order(numbers)) for numbers in place]
         return self._call("cairn_protect_block", key, region.address, region.number, len(shape), _sizes(shape), *numbers)
 
@@ -166,7 +166,7 @@ class Session:
         if level is None:
             check(self._call("cairn_snapshot", byref(version)))
         else:
-            check(self._call("cairn_snapshot_to", level, byref(version)))
+            check(self._call("cairn_snapshot_to", whole_of("level", level, 31), byref(version)))
         return version.value or None
 
     def due(self):
@@ -177,12 +177,12 @@ class Session:
 
     def wait(self, level):
         """Blocks until the newest snapshot that was to reach the level has reached it. Collective."""
-        check(self._call("cairn_wait", level))
+        check(self._call("cairn_wait", whole_of("level", level, 31)))
 
     def safe_version(self, level):
         """The newest version that has reached the level, as far as this rank knows; 0: none. Local."""
         version = c_uint32()
-        check(self._call("cairn_safe_version", level, byref(version)))
+        check(self._call("cairn_safe_version", whole_of("level", level, 31), byref(version)))
         return version.value
 
     def stored(self, name):
@@ -214,9 +214,9 @@ class Session:
         if sum(one is not None for one in (name, version, label)) > 1:
             raise ValueError("restore() copies a version into all regions: pass a name, a version or a label")
         if version is not None:
-            code = self._call("cairn_restore_version", version)
+            code = self._call("cairn_restore_version", whole_of("version", version))
         elif label is not None:
-            code = self._call("cairn_restore_label", os.fsencode(label))
+            code = self._call("cairn_restore_label", text_of("label", label))
         elif name is None:
             code = self._call("cairn_restore")
         else:
@@ -268,7 +268,7 @@ class Session:
 
     def label(self, label):
         """Gives the next snapshot that is taken a label; see cairn_label. The same on all ranks. Local."""
-        check(self._call("cairn_label", os.fsencode(label)))
+        check(self._call("cairn_label", text_of("label", label)))
 
     def pin(self):
         """Pins the next snapshot that is taken: it stays at L4 until ckpt-tool unpin. On all ranks. Local."""
@@ -282,13 +282,15 @@ class Session:
         kind = "text" if isinstance(value, str) else "whole" if isinstance(value, Integral) else "number"
         if kind == "whole" and not -(2**63) <= value < 2**63:
             raise ValueError(f"attribute: {value} has more than 64 bits")
-        plain = os.fsencode(value) if kind == "text" else int(value) if kind == "whole" else float(value)
-        of = None if region is None else os.fsencode(region)
-        check(self._call("cairn_attribute_" + kind, of, os.fsencode(name), plain))
+        if kind == "number" and not isinstance(value, Real):
+            raise TypeError(f"attribute: a number or a str, not {value!r:.80}")
+        plain = text_of("attribute", value) if kind == "text" else int(value) if kind == "whole" else float(value)
+        of = None if region is None else _name(region)
+        check(self._call("cairn_attribute_" + kind, of, text_of("the name of an attribute", name), plain))
 
     def suspect(self, why):
         """Reports that something seems to be wrong with this rank or its node, in a few words. Local."""
-        check(self._call("cairn_suspect", why.encode()))
+        check(self._call("cairn_suspect", text_of("why", why)))
 
     def finalize(self):
         """Waits for background work, writes the newest snapshot to L4, and ends the job's chain. Collective."""
@@ -317,10 +319,8 @@ class Session:
 
 
 def _name(name):
-    if not isinstance(name, str):
-        raise TypeError(f"the name of a region is a str, not {type(name).__name__}")
-    return os.fsencode(name)
+    return text_of("the name of a region", name)
 
 
 def _sizes(numbers):
-    return (c_size_t * len(numbers))(*(int(number) for number in numbers))
+    return (c_size_t * len(numbers))(*numbers)

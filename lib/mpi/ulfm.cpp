@@ -15,10 +15,13 @@
 namespace cairn::ulfm {
 namespace {
 
-// `mpirun --with-ft ulfm` sets this variable of Open MPI, which only its tools interface shows.
+// `mpirun --with-ft ulfm` sets this variable of Open MPI, which only its tools interface shows. That interface gets the
+// thread level that MPI has: Open MPI 5.0 would give MPI another one, and MPI_Query_thread would report it.
 bool turned_on() {
+  int level = MPI_THREAD_SINGLE;
+  if (mpi_is_running()) MPI_Query_thread(&level);
   int provided = 0;
-  if (MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) != MPI_SUCCESS) return false;
+  if (MPI_T_init_thread(level, &provided) != MPI_SUCCESS) return false;
   int index = 0;
   int on = 0;
   MPI_T_cvar_handle handle = MPI_T_CVAR_HANDLE_NULL;

@@ -18,9 +18,12 @@ import cairn
 
 options = dict(zip(sys.argv[-8::2], sys.argv[-7::2]))
 restore, snapshot, run = cairn.Session.restore, cairn.Session.snapshot, cairn.run
+thread_level = MPI.Query_thread()
 
 
 def told_restore(session):
+    if MPI.Query_thread() != thread_level:
+        raise RuntimeError(f"MPI reports thread level {MPI.Query_thread()}, and {thread_level} before")
     restored = restore(session)
     if session.comm.Get_rank() == 0:
         entry = f"continues at step {restored.version}:" if restored else "starts at step 0"

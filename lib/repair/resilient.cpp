@@ -40,6 +40,19 @@ void prepare_process() {
   sigaction(SIGPIPE, &action, nullptr);
 }
 
+// With several threads, the TCP transport of Open MPI 5.0 locks a connection while it handles the peer's death. It
+// blocks forever if it has an answer for that peer. Seen in MPI_Finalize, after a new process had ended before others.
+void warn_of_threads(const Pool& pool) {
+  int provided = MPI_THREAD_SINGLE;
+  MPI_Query_thread(&provided);
+  if (provided != MPI_THREAD_MULTIPLE || !pool.is_first() || pool.repairs() > 0) return;
+  Log(pool.config().log.level)
+      .warning(
+          "MPI runs with MPI_THREAD_MULTIPLE: after a death, Open MPI 5.0 may block a process forever if it uses TCP. "
+          "Ask for MPI_THREAD_SERIALIZED; in Python, set mpi4py.rc.thread_level = \"serialized\" before the import of "
+          "MPI");
+}
+
 }  // namespace
 
 Resilient*& Resilient::current() {
@@ -61,6 +74,7 @@ Resilient::Resilient(MPI_Comm world, std::unique_ptr<Pool> pool, Tells tells, Co
   // Also for spares, which have no session: launchers send the signal to every process.
   if (const auto& signal = pool_->config().restart.stop_signal) StopSignal::watch(*signal);
   warn_if_parts_cannot_be_computed();
+  warn_of_threads(*pool_);
   form_helper_team();  // a newcomer has joined in a repair
   current() = this;
   static const int registered = std::atexit(&Resilient::on_exit);

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """heat.py, slowly, which tells job.py when it is entered:
 
-    python_heat.py [foreign | session] --steps N --config FILE --output FILE --pause-ms N
+    python_heat.py [foreign | session | threads] --steps N --config FILE --output FILE --pause-ms N
 
 With `foreign`, errors of MPI are caught on the way out, and another exception is raised instead. With `session`, it is not
-written for cairn.run.
+written for cairn.run. With `threads`, MPI gets the thread level of mpi4py's default.
 """
 
 import runpy
@@ -12,9 +12,13 @@ import sys
 import time
 from pathlib import Path
 
-from mpi4py import MPI
+import mpi4py
 
-import cairn
+if sys.argv[1] != "threads":
+    mpi4py.rc.thread_level = "serialized"
+from mpi4py import MPI  # noqa: E402
+
+import cairn  # noqa: E402
 
 options = dict(zip(sys.argv[-8::2], sys.argv[-7::2]))
 restore, snapshot, run = cairn.Session.restore, cairn.Session.snapshot, cairn.run
@@ -56,3 +60,5 @@ cairn.run = {"foreign": run_foreign, "session": run_in_session}.get(sys.argv[1],
 heat = Path(__file__).resolve().parents[2] / "examples" / "python" / "heat.py"
 sys.argv = [str(heat), options["--config"], options["--steps"], options["--output"]]
 runpy.run_path(str(heat), run_name="__main__")
+if MPI.Comm.Get_parent() == MPI.COMM_NULL:
+    time.sleep(0.5)  # new processes have ended when this one calls MPI_Finalize

@@ -266,9 +266,14 @@ class Scenarios:
         self.expect_repaired_python(["rank 1"], spares=2, more="rollback = lost", launcher=self.by_ckpt_run("--spares", "2"))
 
     def new_processes_in_python_intercept_mpi_as_those_that_ckpt_run_starts(self):
-        # In Open MPI 5.0, started processes may hang in MPI_Finalize: ckpt-run ends them.
-        launcher = self.by_ckpt_run("--linger", "2s")
-        self.expect_repaired_python(["rank 1", "rank 0"], mode="respawn", spares=0, launcher=launcher)
+        job = self.expect_repaired_python(["rank 1", "rank 0"], mode="respawn", spares=0, launcher=self.by_ckpt_run())
+        expect(job, not job.says("MPI_THREAD_MULTIPLE"), "it warns of threads")
+
+    def a_program_in_python_with_threads_is_warned_that_mpi_may_block(self):
+        job = self.start_in_python(spares=1, more_arguments=["threads"])
+        job.finish()
+        expect(job, job.says('set mpi4py.rc.thread_level = "serialized"'), "it does not warn of threads")
+        job.close()
 
     def a_session_in_python_that_cannot_roll_back_ends_and_says_what_to_call(self):
         job = self.start_in_python(spares=2, more_arguments=["session"])
@@ -301,6 +306,7 @@ class Scenarios:
         expect(job, not (job.supervised and job.says("are not intercepted")), "the tap was not preloaded")
         expect(job, job.plate.exists() and job.plate.read_bytes() == self.python_plate, "the result differs")
         job.close()
+        return job
 
     def start_in_python(self, more_arguments=(), **options):
         program = ["python3", str(Path(__file__).with_name("python_heat.py")), *more_arguments]

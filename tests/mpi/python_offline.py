@@ -4,6 +4,7 @@
     python_offline.py read WORK        without MPI; the stores are below WORK
 """
 
+import inspect
 import shutil
 import sys
 import warnings
@@ -80,7 +81,26 @@ def check_arrays(snapshot):
     same(snapshot["block"], WHOLE)
 
 
+def check_types():
+    """py.typed is a promise: a public function without types would be Any to a type checker."""
+    public = [getattr(cairn, name) for name in (*cairn.__all__, "open")]
+    functions = [each for each in public if inspect.isfunction(each)]
+    for kind in (each for each in public if inspect.isclass(each)):
+        for name, member in vars(kind).items():
+            function = member.fget if isinstance(member, property) else member
+            if inspect.isfunction(function) and function.__module__.startswith("cairn.") and (name[0] != "_" or name == "__init__"):
+                functions.append(function)
+    for function in functions:
+        signature = inspect.signature(function)
+        untyped = [name for name, one in signature.parameters.items() if one.annotation is one.empty and name != "self"]
+        if untyped or signature.return_annotation is signature.empty:
+            raise AssertionError(f"{function.__qualname__} has no types for {untyped} or what it returns")
+    if len(functions) < 35:
+        raise AssertionError(f"only {len(functions)} functions were looked at")
+
+
 def read(work):
+    check_types()
     if "mpi4py" in sys.modules:
         raise AssertionError("mpi4py is not needed here")
     jobs = cairn.open(f"{work}/global", local=f"{work}/local")

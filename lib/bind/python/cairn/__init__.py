@@ -39,7 +39,7 @@ from ._library import build_info
 from ._log import set_log
 from ._objects import Object
 from ._offline import Job, Jobs, Snapshot
-from ._offline import open_stores as open
+from ._offline import open as open  # not in __all__: a program may need its own open
 from ._regions import Value
 from ._run import run
 from ._session import Session

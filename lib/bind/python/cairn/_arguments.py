@@ -2,6 +2,9 @@
 
 import operator
 import os
+from typing import Union
+
+Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
 
 
 def text_of(what, value):

@@ -7,7 +7,7 @@ number of ranks than its snapshot, and [restart] elastic = on.
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple, Optional, Tuple
+from typing import NamedTuple, Optional, Sequence, Tuple, Union
 
 from ._arguments import text_of, whole_of
 from ._errors import UsageError
@@ -29,17 +29,17 @@ same = Kind("cairn_kind_same")
 sequence = Kind("cairn_kind_sequence")
 
 
-def sequence_part(first, count):
+def sequence_part(first: int, count: int) -> Kind:
     """A sequence of which this rank gets `count` elements, from `first` on. The parts cover each element once."""
     return Kind("cairn_kind_sequence_part", (whole_of("first", first, 64), whole_of("count", count, 64)))
 
 
-def like(region):
+def like(region: str) -> Kind:
     """A sequence that is cut where the sequence `region` is. On each old rank it is k times as long, with one k."""
     return Kind("cairn_kind_like", (text_of("the name of a region", region),))
 
 
-def of_rank(rank):
+def of_rank(rank: int) -> Kind:
     """What one old rank had. Other old ranks need not have it."""
     return Kind("cairn_kind_of_rank", (whole_of("rank", rank),))
 
@@ -51,10 +51,13 @@ class Place(NamedTuple):
     are filled with the elements that their owners get; ghosts outside the global array stay as they are.
     """
 
-    shape: Tuple[int, ...]  # of the global array
-    offset: Tuple[int, ...]  # of the region's first own element
-    ghosts_before: Optional[Tuple[int, ...]] = None  # in the region, before its own elements; None: none
-    ghosts_after: Optional[Tuple[int, ...]] = None  # the same after them
+    shape: Sequence[int]  # of the global array
+    offset: Sequence[int]  # of the region's first own element
+    ghosts_before: Optional[Sequence[int]] = None  # in the region, before its own elements; None: none
+    ghosts_after: Optional[Sequence[int]] = None  # the same after them
+
+
+AnyPlace = Union[Place, Tuple[Sequence[int], Sequence[int]]]
 
 
 def place_of(name, dimensions, place):

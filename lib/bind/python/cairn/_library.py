@@ -106,7 +106,7 @@ def text(found):
     return found.decode(errors="backslashreplace")
 
 
-def build_info():
+def build_info() -> str:
     """One line about the library: version and commit, MPI, HDF5, compiler and options."""
     return text(library.cairn_build_info())
 

@@ -1,6 +1,9 @@
 """The log, as a function of the program receives it."""
 
+from __future__ import annotations
+
 import logging
+from typing import Any, Callable, Optional
 
 from ._errors import UsageError
 from ._library import LogFunction, library, text
@@ -9,7 +12,7 @@ _LEVELS = (logging.ERROR, logging.WARNING, logging.INFO, logging.DEBUG)
 _current = None  # what the library calls must stay alive
 
 
-def set_log(log):
+def set_log(log: Optional[Callable[[int, str], Any]]) -> None:
     """Passes each line of Cairn's log to `log(level, line)`, with a level of the module logging; None: to stderr.
 
     To be called before a session is opened. Cairn calls `log` from any of its threads, never from two at once; it must

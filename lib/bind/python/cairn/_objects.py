@@ -1,10 +1,13 @@
 """Objects: what is no array goes into snapshots as pickle writes it."""
 
+from __future__ import annotations
+
 import pickle
 import sys
 import traceback
 from collections import deque
 from ctypes import string_at
+from typing import Any
 
 import numpy
 
@@ -25,7 +28,7 @@ class Object:
 
     __slots__ = ("value",)
 
-    def __init__(self, value):
+    def __init__(self, value: Any) -> None:
         self.value = value
 
     def __getstate__(self):

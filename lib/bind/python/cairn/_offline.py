@@ -1,5 +1,7 @@
 """Snapshots as arrays: read by ckpt-tool, without MPI and without a part in the job, which may run meanwhile."""
 
+from __future__ import annotations
+
 import ast
 import json
 import os
@@ -8,17 +10,21 @@ import shutil
 import subprocess
 import tempfile
 import warnings
-from collections.abc import Mapping
 from pathlib import Path
+from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, TypeVar, Union
 
 import numpy
 
 from ._errors import Error
 
+TextPath = Union[str, "os.PathLike[str]"]
+Key = TypeVar("Key")
+Entry = TypeVar("Entry")
 _SOME_LEFT_OUT = 1  # exit code of ckpt-tool export --partial
 
 
-def open_stores(directory=None, *, local=(), config=None, key_file=None):
+def open(directory: Optional[TextPath] = None, *, local: Union[TextPath, Iterable[TextPath]] = (),
+         config: Optional[TextPath] = None, key_file: Optional[TextPath] = None) -> Jobs:
     """The jobs whose snapshots are there: `cairn.open("checkpoints")["heat"][52]["plate"]` is an array.
 
     directory: a global store, as [storage] global names it. local: directories of node stores, as [storage] local does;
@@ -54,19 +60,22 @@ def _ask(command, *words, may_end_with=(0,)):
     return asked.stdout, said
 
 
-class _Table(Mapping):
+class _Table(Mapping[Key, Entry]):
     """What the tool lists, by key. Prints as the tool prints it. Looks anew each time."""
 
-    def __init__(self, options):
+    def __init__(self, options: List[str]) -> None:
         self._options = options
 
-    def __iter__(self):
+    def _look(self) -> Dict[Key, Entry]:
+        raise NotImplementedError
+
+    def __iter__(self) -> Iterator[Key]:
         return iter(self._look())
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._look())
 
-    def __getitem__(self, key):
+    def __getitem__(self, key: Key) -> Entry:
         found = self._look()
         if key not in found:
             raise KeyError(f"{key!r}: there are {', '.join(map(str, found)) or 'none'}")
@@ -76,7 +85,7 @@ class _Table(Mapping):
         return _ask("list", *self._options, may_end_with=(0, 1, 2))[0].rstrip()
 
 
-class Jobs(_Table):
+class Jobs(_Table[str, "Job"]):
     """Jobs by name."""
 
     def _look(self):
@@ -85,7 +94,7 @@ class Jobs(_Table):
         return {name: Job([*self._options, "--job", name]) for name in names}
 
 
-class Job(_Table):
+class Job(_Table[int, "Snapshot"]):
     """The snapshots of a job by version, the newest first."""
 
     def _look(self):
@@ -93,7 +102,7 @@ class Job(_Table):
         return {one["version"]: Snapshot(self._options, one) for one in listed["snapshots"]}
 
     @property
-    def newest(self):
+    def newest(self) -> Snapshot:
         """The newest snapshot that can be read completely."""
         for snapshot in self._look().values():
             if snapshot.recoverable:
@@ -101,16 +110,16 @@ class Job(_Table):
         raise Error("no snapshot can be read completely")
 
 
-class Snapshot(Mapping):
+class Snapshot(Mapping[str, numpy.ndarray]):
     """The regions of a snapshot by name, as arrays.
 
     A region that is a part of one global array on each rank is that array. Others are joined along the first dimension,
     in rank order. Each look at a region reads it from the stores; keep the array if you need it again.
     """
 
-    def __init__(self, options, listed):
+    def __init__(self, options: List[str], listed: Dict[str, Any]) -> None:
         self._options = options
-        self._types = None
+        self._types: Dict[str, str] = {}
         self.version = listed["version"]
         self.incarnation = listed["incarnation"]  # the number of the run that took it
         self.levels = tuple(level for level, complete in listed["levels"].items() if complete)
@@ -118,27 +127,26 @@ class Snapshot(Mapping):
         self.recoverable = listed["recoverable"]  # all of it can be read from the stores that are there
 
     @property
-    def types(self):
+    def types(self) -> Dict[str, str]:
         """Of each region, its type and shape on the lowest rank that has it: `float64[100][20]`."""
-        if self._types is None:
+        if not self._types:
             shown = json.loads(_ask("inspect", *self._options, "--version", str(self.version), "--json",
                                     may_end_with=(0, 1))[0])  # fmt: skip
-            self._types = {}
             for group in sorted(shown["regions"], key=lambda group: group["ranks"]):
                 for region in group["regions"]:
                     self._types.setdefault(region["name"], region["type"])
         return self._types
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[str]:
         return iter(self.types)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.types)
 
-    def __getitem__(self, name):
+    def __getitem__(self, name: str) -> numpy.ndarray:
         return self.read(name)
 
-    def read(self, name, rank=None, partial=False):
+    def read(self, name: str, rank: Optional[int] = None, partial: bool = False) -> numpy.ndarray:
         """A region as an array that may be changed; the snapshot stays as it is.
 
         rank: only this rank's part. partial: leaves out ranks whose data is lost, with a warning. The elements that they

@@ -1,7 +1,10 @@
 """What protect() takes, as the C API has it."""
 
+from __future__ import annotations
+
 import sys
 import warnings
+from typing import Any
 
 import numpy
 
@@ -28,7 +31,7 @@ class Value:
 
     __slots__ = ("_array",)
 
-    def __init__(self, value, dtype=None):
+    def __init__(self, value: complex, dtype: Any = None) -> None:
         self._array = numpy.array(value, dtype=dtype)
         if self._array.ndim != 0:
             raise TypeError("cairn.Value holds one number; protect an array itself")
@@ -36,12 +39,12 @@ class Value:
             raise TypeError(f"cairn.Value holds a number of a type of numpy, not {value!r:.80}: see cairn.Object")
 
     @property
-    def value(self):
+    def value(self) -> Any:
         """The number, as Python has it."""
         return self._array.item()
 
     @value.setter
-    def value(self, value):
+    def value(self, value: complex) -> None:
         given = numpy.asarray(value)
         if given.ndim != 0 or _WIDER.get(given.dtype.kind, 4) > _WIDER[self._array.dtype.kind]:
             raise TypeError(f"this cairn.Value holds {self._array.dtype.name}, which cannot be {value!r:.80}")

@@ -1,12 +1,22 @@
 """run: a function that is entered again when a process has died."""
 
+from __future__ import annotations
+
 import sys
+from typing import TYPE_CHECKING, Callable, TypeVar
 
 from ._errors import Rollback
 from ._session import Session
 
+if TYPE_CHECKING:
+    from mpi4py import MPI
 
-def run(main, comm, config=""):
+    from ._arguments import Path
+
+Result = TypeVar("Result")
+
+
+def run(main: Callable[[Session], Result], comm: MPI.Comm, config: Path = "") -> Result:
     """Opens a session over `comm`, calls `main(session)`, and finalizes the session. Returns what `main` has returned.
 
     With [recovery] mode = spares or respawn, the job continues when a process dies. On survivors, an exception leaves

@@ -1,22 +1,30 @@
 """Session: a process's part in a job that Cairn protects."""
 
+from __future__ import annotations
+
 import os
 import sys
 import time
 import traceback
 from ctypes import byref, c_int, c_size_t, c_uint32
 from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, Optional, Type, Union
 
 import numpy
 
 from ._answers import Restored, State
 from ._arguments import path_of, text_of, whole_of
 from ._errors import HEAD, ONLY_RUN, Error, UsageError, check
-from ._kinds import Kind, place_of
+from ._kinds import AnyPlace, Kind, place_of
 from ._library import RestoreStatus, library, text
 from ._mpi import check_mpi, communicator_of, init
 from ._objects import Pickled
 from ._regions import Region, Value
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+    from ._arguments import Path
 
 _PATIENCE_S = 1  # as cairn_run
 
@@ -32,8 +40,8 @@ class Session:
     Collective over `comm`. All calls of a session come from one thread, and release the interpreter's lock.
     """
 
-    def __init__(self, comm, config=""):
-        from mpi4py import MPI
+    def __init__(self, comm: MPI.Comm, config: Path = "") -> None:
+        from mpi4py import MPI  # not for cairn.open
 
         check_mpi(MPI, comm)
         code, handle = init(MPI, comm, path_of("config", config))
@@ -61,10 +69,10 @@ class Session:
     def __reduce__(self):
         raise TypeError("a session is this process's part in a job, and can be neither pickled nor copied")
 
-    def __enter__(self):
+    def __enter__(self) -> Session:
         return self
 
-    def __exit__(self, kind, error, trace):
+    def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException], trace: Any) -> None:
         if not self._handle or os.getpid() != self._process or (kind and self._is_of_run):
             return
         if kind is None:
@@ -93,11 +101,11 @@ class Session:
         self._world.Abort(1)
 
     @property
-    def comm(self):
+    def comm(self) -> MPI.Intracomm:
         """The communicator of the application's ranks, without heads: communicate over it. Cairn owns it."""
         return self._comm
 
-    def protect(self, name, data, place=None, kind=None):
+    def protect(self, name: str, data: Any, place: Optional[AnyPlace] = None, kind: Optional[Kind] = None) -> None:
         """Makes a numpy array, a cairn.Value or any object part of all later snapshots, and of restore().
 
         The array must be contiguous and writeable; it stays this array, with this shape. In Fortran's order the shape
@@ -120,7 +128,7 @@ class Session:
         if kind is not None:
             check(self._call(kind.call, key, *kind.arguments))
 
-    def protect_file(self, name, path, kind=None):
+    def protect_file(self, name: str, path: Path, kind: Optional[Kind] = None) -> None:
         """Makes a file that this rank writes part of all later snapshots, with its length and permissions.
 
         restore() puts it back, after all ranks have read the same snapshot; a log whose beginning is the same is
@@ -150,13 +158,13 @@ class Session:
         numbers = [None if numbers is None else _sizes(region.in_order(numbers)) for numbers in place]
         return self._call("cairn_protect_block", key, region.address, region.number, len(shape), _sizes(shape), *numbers)
 
-    def unprotect(self, name):
+    def unprotect(self, name: str) -> None:
         """Later snapshots do not contain this region. Local."""
         key = _name(name)
         check(self._call("cairn_unprotect", key))
         del self._regions[key]
 
-    def snapshot(self, level=None):
+    def snapshot(self, level: Optional[int] = None) -> Optional[int]:
         """Takes a snapshot if one is due; with a level, 1 to 4, now and for that level.
 
         Returns its version, or None if none was due. Collective, at a safe point: no message is under way.
@@ -169,23 +177,23 @@ class Session:
             check(self._call("cairn_snapshot_to", whole_of("level", level, 31), byref(version)))
         return version.value or None
 
-    def due(self):
+    def due(self) -> bool:
         """Whether the next snapshot() will take one: before expensive preparations. Collective."""
         due = c_int()
         check(self._call("cairn_due", byref(due)))
         return bool(due.value)
 
-    def wait(self, level):
+    def wait(self, level: int) -> None:
         """Blocks until the newest snapshot that was to reach the level has reached it. Collective."""
         check(self._call("cairn_wait", whole_of("level", level, 31)))
 
-    def safe_version(self, level):
+    def safe_version(self, level: int) -> int:
         """The newest version that has reached the level, as far as this rank knows; 0: none. Local."""
         version = c_uint32()
         check(self._call("cairn_safe_version", whole_of("level", level, 31), byref(version)))
         return version.value
 
-    def stored(self, name):
+    def stored(self, name: str) -> int:
         """Elements that this rank's region has in the snapshot that restore() will restore; 0: it is not there.
 
         To be called before restore(), to make an array of that size. On another number of ranks it is the number that
@@ -196,13 +204,14 @@ class Session:
         check(self._call("cairn_stored_elements", _name(name), byref(count)))
         return count.value
 
-    def stored_total(self, name):
+    def stored_total(self, name: str) -> int:
         """Elements that the regions of all ranks have together in that snapshot; 0: a fresh start. As stored()."""
         count = c_size_t()
         check(self._call("cairn_stored_total", _name(name), byref(count)))
         return count.value
 
-    def restore(self, name=None, *, version=None, label=None):
+    def restore(self, name: Optional[str] = None, *, version: Optional[int] = None,
+                label: Optional[str] = None) -> Optional[Restored]:
         """Copies the newest recoverable snapshot into all regions, or into one; or this version into all.
 
         With a label, it is the newest snapshot with that label.
@@ -239,22 +248,22 @@ class Session:
             raise error from (errors[0] if errors else None)
 
     @property
-    def should_stop(self):
+    def should_stop(self) -> bool:
         """Whether the job has been asked to stop; the same on all ranks after snapshot()."""
         return self._call("cairn_should_stop") == 1
 
     @property
-    def state(self):
+    def state(self) -> State:
         """How this process entered the application: a cairn.State."""
         return State(self._call("cairn_state"))
 
     @property
-    def failed(self):
+    def failed(self) -> bool:
         """Whether this process knows that another one has died: for loops without calls of Cairn. Local."""
         return self._call("cairn_failed") == 1
 
     @property
-    def catches_up(self):
+    def catches_up(self) -> bool:
         """With [recovery] rollback = lost: whether this process computes again what the dead rank had computed.
 
         Survivors do not repeat their calls, so between restore() and the loop of time steps it must not communicate.
@@ -262,37 +271,32 @@ class Session:
         return self._call("cairn_catches_up") == 1
 
     @property
-    def storage_error(self):
+    def storage_error(self) -> str:
         """Why a snapshot last failed because of storage; "" if none did."""
         return text(self._call("cairn_storage_error"))
 
-    def label(self, label):
+    def label(self, label: str) -> None:
         """Gives the next snapshot that is taken a label; see cairn_label. The same on all ranks. Local."""
         check(self._call("cairn_label", text_of("label", label)))
 
-    def pin(self):
+    def pin(self) -> None:
         """Pins the next snapshot that is taken: it stays at L4 until ckpt-tool unpin. On all ranks. Local."""
         check(self._call("cairn_pin"))
 
-    def attribute(self, name, value, *, region=None):
+    def attribute(self, name: str, value: Union[float, str], *, region: Optional[str] = None) -> None:
         """Sets an attribute of this snapshot and of later ones: a number or a text; see cairn_attribute_number.
 
         With a region, it is of that region, such as its unit. The same on all ranks. Local.
         """
-        kind = "text" if isinstance(value, str) else "whole" if isinstance(value, Integral) else "number"
-        if kind == "whole" and not -(2**63) <= value < 2**63:
-            raise ValueError(f"attribute: {value} has more than 64 bits")
-        if kind == "number" and not isinstance(value, Real):
-            raise TypeError(f"attribute: a number or a str, not {value!r:.80}")
-        plain = text_of("attribute", value) if kind == "text" else int(value) if kind == "whole" else float(value)
+        kind, plain = _attribute(value)
         of = None if region is None else _name(region)
         check(self._call("cairn_attribute_" + kind, of, text_of("the name of an attribute", name), plain))
 
-    def suspect(self, why):
+    def suspect(self, why: str) -> None:
         """Reports that something seems to be wrong with this rank or its node, in a few words. Local."""
         check(self._call("cairn_suspect", text_of("why", why)))
 
-    def finalize(self):
+    def finalize(self) -> None:
         """Waits for background work, writes the newest snapshot to L4, and ends the job's chain. Collective."""
         self._usable()
         code = library.cairn_finalize(byref(self._handle))
@@ -320,6 +324,19 @@ class Session:
 
 def _name(name):
     return text_of("the name of a region", name)
+
+
+def _attribute(value):
+    """The kind of an attribute, and its value as the C API takes it."""
+    if isinstance(value, str):
+        return "text", text_of("attribute", value)
+    if isinstance(value, Integral):
+        if not -(2**63) <= value < 2**63:
+            raise ValueError(f"attribute: {value} has more than 64 bits")
+        return "whole", int(value)
+    if isinstance(value, Real):
+        return "number", float(value)
+    raise TypeError(f"attribute: a number or a str, not {value!r:.80}")
 
 
 def _sizes(numbers):

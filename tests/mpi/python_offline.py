@@ -39,6 +39,9 @@ def write(config):
         session.protect("step", cairn.Value(7))
         session.protect("nothing", np.zeros((0, 3)))
         session.restore()
+        session.label("peak")
+        session.attribute("time", 0.5)
+        session.attribute("unit", "K", region="block")
         session.snapshot(level=2)
         session.wait(2)
 
@@ -109,6 +112,13 @@ def read(work):
     (version,) = job
     if "levels" not in repr(job) or "block: float64[6][2]" not in repr(job[version]):
         raise AssertionError(f"{job!r}\n{job[version]!r}")
+    snapshot = job.newest
+    if (snapshot.label, snapshot.pinned, snapshot.attributes, snapshot.region_attributes) != (
+            "peak", False, {"time": 0.5}, {"block": {"unit": "K"}}):  # fmt: skip
+        raise AssertionError(f"{snapshot.label}, {snapshot.attributes}, {snapshot.region_attributes}")
+    for words in [f'version {version} "peak": 2 ranks', "\n  time = 0.5\n", "  block: float64[6][2], unit = 'K'"]:
+        if words not in repr(snapshot):
+            raise AssertionError(f"no {words} in {snapshot!r}")
     if job.newest.levels != ("L1", "L2", "L4") or (job.newest.ranks, job.newest.nodes) != (2, 2):
         raise AssertionError(repr(job.newest))
     check_arrays(job[version])

@@ -125,6 +125,10 @@ class Snapshot(Mapping[str, numpy.ndarray]):
         self.levels = tuple(level for level, complete in listed["levels"].items() if complete)
         self.ranks, self.nodes, self.bytes = listed["ranks"], listed["nodes"], listed["bytes"]
         self.recoverable = listed["recoverable"]  # all of it can be read from the stores that are there
+        self.label = listed["label"] or ""
+        self.pinned = listed["pinned"]
+        self.attributes = listed["attributes"]  # of the snapshot, by name
+        self.region_attributes = listed["region_attributes"]  # by region, then by name
 
     @property
     def types(self) -> Dict[str, str]:
@@ -167,8 +171,17 @@ class Snapshot(Mapping[str, numpy.ndarray]):
             return _with_its_dtype(_load(files[0]), self.types[name])
 
     def __repr__(self):
-        regions = "\n".join(f"  {name}: {what}" for name, what in self.types.items())
-        return f"version {self.version}: {self.ranks} ranks on {self.nodes} nodes, {' '.join(self.levels)}\n{regions}"
+        label = f' "{self.label}"' if self.label else ""
+        lines = [f"version {self.version}{label}: {self.ranks} ranks on {self.nodes} nodes, {' '.join(self.levels)}"]
+        lines += [f"  {_listed(self.attributes)}"] if self.attributes else []
+        for name, what in self.types.items():
+            of_region = self.region_attributes.get(name)
+            lines.append(f"  {name}: {what}" + (f", {_listed(of_region)}" if of_region else ""))
+        return "\n".join(lines)
+
+
+def _listed(attributes):
+    return ", ".join(f"{name} = {value!r}" for name, value in attributes.items())
 
 
 def _load(file):

@@ -80,7 +80,7 @@ def lost_arrays(session):
     session.protect("step", step)
     session.restore()
     session.snapshot(level=1)
-    print("all arrays are in use", flush=True)
+    print("all arrays are in use", file=sys.stderr, flush=True)  # before the warnings, which go there
     rebound = rebound * 2
     session.snapshot(level=1)
     session.snapshot(level=1)

@@ -258,6 +258,11 @@ def about():
     for words in [f"Cairn {version} (", "Open MPI", "numpy", "mpi4py"]:
         if words not in output:
             raise AssertionError(f"python3 -m cairn does not say {words!r}:\n{output}")
+    calls = re.findall(r"^    def ([a-z]\w*)\(self", (source / "lib/bind/python/cairn/_session.py").read_text(), re.MULTILINE)
+    table = (source / "lib/doc/python.md").read_text().split("## All calls")[1]
+    missing = [call for call in calls if not re.search(rf"`{call}\b", table)]
+    if len(calls) < 20 or missing:
+        raise AssertionError(f"the page's table of {len(calls)} calls does not have {missing}")
 
 
 def main():

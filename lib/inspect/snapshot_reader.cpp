@@ -1,7 +1,6 @@
 #include "inspect/snapshot_reader.hpp"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include <fmt/format.h>
@@ -89,22 +88,30 @@ Result<std::vector<RegionInfo>> SnapshotReader::regions(Rank rank) {
 }
 
 Status SnapshotReader::read(Rank rank, std::string_view region, std::uint64_t offset, MutableBytes into) {
-  const Status status = read_now(rank, region, offset, into);
-  const bool again = !status && find_good_sources(status.error()) && deliveries_.contains(rank);
-  return !again ? status : read_now(rank, region, offset, into);
+  if (into.empty()) return {};
+  const ShardFile::Part part{offset, into};
+  return read(rank, region, {&part, 1});
 }
 
-Status SnapshotReader::read_now(Rank rank, std::string_view region, std::uint64_t offset, MutableBytes into) {
-  if (into.empty()) return {};
+Status SnapshotReader::read(Rank rank, std::string_view region, std::span<const ShardFile::Part> parts) {
+  const Status status = read_now(rank, region, parts);
+  const bool again = !status && find_good_sources(status.error()) && deliveries_.contains(rank);
+  return !again ? status : read_now(rank, region, parts);
+}
+
+Status SnapshotReader::read_now(Rank rank, std::string_view region, std::span<const ShardFile::Part> parts) {
+  if (parts.empty()) return {};
   const auto opened = shard(rank);
   if (!opened) return fail(opened.error());
   const auto position = (*opened)->find(region);
   if (!position) return fail(position.error());
   const PlacedRegion& placed = (*opened)->regions()[*position];
-  if (offset > placed.info.size_bytes() || into.size() > placed.info.size_bytes() - offset)
-    return fail(Code::invalid_argument, fmt::format("region {} has {} bytes", region, placed.info.size_bytes()));
-  const std::array parts{ShardFile::Part{placed.offset - (*opened)->header().data_offset + offset, into}};
-  return (*opened)->read_parts(parts);
+  const std::uint64_t size = placed.info.size_bytes();
+  if (parts.back().begin > size || parts.back().into.size() > size - parts.back().begin)
+    return fail(Code::invalid_argument, fmt::format("region {} has {} bytes", region, size));
+  std::vector<ShardFile::Part> in_shard(parts.begin(), parts.end());
+  for (ShardFile::Part& part : in_shard) part.begin += placed.offset - (*opened)->header().data_offset;
+  return (*opened)->read_parts(in_shard);
 }
 
 bool SnapshotReader::find_good_sources(const Error& error) {

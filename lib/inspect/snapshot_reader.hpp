@@ -15,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -41,6 +42,9 @@ class SnapshotReader {
   [[nodiscard]] Result<std::vector<RegionInfo>> regions(Rank rank);
   // Fills `into` with the bytes of a region from `offset` on. not_found: the rank has no such region.
   [[nodiscard]] Status read(Rank rank, std::string_view region, std::uint64_t offset, MutableBytes into);
+  // The same of parts whose begins are offsets in the region. Requires: as ShardFile::read_parts(). Each block is
+  // checked once.
+  [[nodiscard]] Status read(Rank rank, std::string_view region, std::span<const ShardFile::Part> parts);
   // The shard of a rank that has a source, wherever it is. Its blocks are checked as they are read, with `sha` as
   // CheckedShard::open() says. The caller compares it with entry().
   [[nodiscard]] Result<CheckedShard> checked(Rank rank, bool sha) const;
@@ -62,7 +66,7 @@ class SnapshotReader {
   [[nodiscard]] Result<Shard> open_shard(const Delivery& delivery);
   [[nodiscard]] Result<std::shared_ptr<const Reader>> bytes_of(const Delivery& delivery) const;
   [[nodiscard]] Result<std::shared_ptr<const Reader>> shared_bytes(Rank rank) const;
-  [[nodiscard]] Status read_now(Rank rank, std::string_view region, std::uint64_t offset, MutableBytes into);
+  [[nodiscard]] Status read_now(Rank rank, std::string_view region, std::span<const ShardFile::Part> parts);
   const JobStores* stores_;
   const Survey* survey_;
   SnapshotView snapshot_;

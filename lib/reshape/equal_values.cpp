@@ -19,7 +19,8 @@ Result<std::uint64_t> hash_of(const HeldRegion& held) {
   Buffer piece;
   for (std::uint64_t offset = 0; offset < size; offset += piece.size()) {
     piece.resize(std::min<std::uint64_t>(kMiB, size - offset));
-    if (auto status = held.read(offset, piece); !status) return fail(status.error());
+    const Run run{offset, piece};
+    if (auto status = held.read({&run, 1}); !status) return fail(status.error());
     stream.update(piece);
   }
   const Sha256 digest = stream.finish();

@@ -52,7 +52,7 @@ void Holdings::add(const OldRank& rank, std::size_t position, const Roster& rost
 
   HeldRegion& held = regions_[{rank.rank.value, *listed}];
   held.info = &stored;
-  held.read = [&rank, position](std::uint64_t offset, MutableBytes into) { return rank.read(position, offset, into); };
+  held.read = [&rank, position](std::span<const Run> runs) { return rank.read(position, runs); };
   held.array = as_bytes(stored.size_bytes());
   if (entry.kind == Kind::sequence) {
     held.array = {whole(stored.shape), stored.element_bytes};

@@ -14,7 +14,7 @@ namespace cairn::reshape {
 
 struct HeldRegion {
   const RegionInfo* info = nullptr;
-  ReadBytes read;
+  ReadRuns read;
   LocalArray array;  // of a sequence: at 0, until place_sequence()
   Box owned;         // of a block or sequence, in the array or sequence; empty of others
 };

@@ -1,9 +1,11 @@
 // The part of a global array that one rank has, in its memory or in its old file: a box of elements in row-major order.
-// Copies smaller boxes out and in; their bytes then lie end to end, in row-major order too. Pure but for the reader.
+// Copies smaller boxes out and in. Pure but for the reader.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <optional>
+#include <span>
 
 #include "base/bytes.hpp"
 #include "base/error.hpp"
@@ -18,17 +20,26 @@ struct LocalArray {
   [[nodiscard]] std::uint64_t size_bytes() const { return box.elements() * element_bytes; }
 };
 
-// Fills `into` with the array's bytes from `offset` on.
-using ReadBytes = std::function<Status(std::uint64_t offset, MutableBytes into)>;
+// `part` of it alone: its bytes lie end to end.
+[[nodiscard]] inline LocalArray alone(const LocalArray& array, const Box& part) { return {part, array.element_bytes}; }
 
-// Calls `visit` for each run of bytes of `part` that is contiguous in the array, in rising order.
-// Requires: the array contains `part`.
-void each_run(const LocalArray& array, const Box& part,
-              const std::function<void(std::uint64_t offset, std::uint64_t bytes)>& visit);
+// Bytes of an array, from `offset` on, and where they go.
+struct Run {
+  std::uint64_t offset = 0;
+  MutableBytes into;
+};
+// Fills all runs. They are in rising order, do not overlap, and none is empty. A reader that checks whole blocks checks
+// each once in a call.
+using ReadRuns = std::function<Status(std::span<const Run> runs)>;
 
-// Copies `part` out of a file. Runs that lie close together are read at once, because a reader checks whole blocks.
-// Requires: as above; `into` is as long as the part.
-[[nodiscard]] Status read_part(const LocalArray& array, const ReadBytes& read, const Box& part, MutableBytes into);
+// Calls `visit` for each run of bytes of `part` that is contiguous in both arrays, in rising order.
+// Requires: both arrays contain `part`, and have elements of one size.
+void each_run(const LocalArray& from, const LocalArray& to, const Box& part,
+              const std::function<void(std::uint64_t from, std::uint64_t to, std::uint64_t bytes)>& visit);
+
+// Copies `part` of an array in a file to where it belongs in the memory of another. Requires: as above.
+[[nodiscard]] Status read_part(const LocalArray& from, const ReadRuns& read, const LocalArray& to, MutableBytes memory,
+                               const Box& part);
 // Copies `part` into the array's memory. Requires: as above; `from` is as long as the part.
 void write_part(const LocalArray& array, MutableBytes memory, const Box& part, Bytes from);
 // The first element of `part` whose bytes in memory are others than in `from`. None: all are equal.

@@ -42,7 +42,7 @@ Buffer answer(const std::optional<Order>& order, const Holdings& holdings) {
     const HeldRegion& held = *holdings.find(one.old_rank, one.region);
     const MutableBytes into = rest.first(one.box.elements() * held.array.element_bytes);
     rest = rest.subspan(into.size());
-    const auto status = read_part(held.array, held.read, one.box, into);
+    const auto status = read_part(held.array, held.read, alone(held.array, one.box), into, one.box);
     if (status) continue;
     bytes[kNoError + i] = std::byte{1};
     if (!error) error = status.error();

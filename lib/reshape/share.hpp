@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "base/error.hpp"
 #include "base/ids.hpp"
 #include "format/region.hpp"
+#include "reshape/local_array.hpp"
 
 namespace cairn::reshape {
 
@@ -82,9 +84,8 @@ struct Wanted {
 struct OldRank {
   Rank rank;
   std::vector<RegionInfo> regions;  // as its table says; a global_offset is read as a signed number
-  // Fills `into` with bytes of regions[region], from `offset` on, checked. Is called only inside the calls of the
-  // exchange, by one thread.
-  std::function<Status(std::size_t region, std::uint64_t offset, MutableBytes into)> read;
+  // Fills runs of regions[region], checked. Is called only inside the calls of the exchange, by one thread.
+  std::function<Status(std::size_t region, std::span<const Run> runs)> read;
 };
 
 // What one member brings to the exchange. Each old rank must be held by exactly one member.

@@ -38,11 +38,11 @@ std::vector<reshape::OldRank> OfferedShards::old_ranks() {
     reshape::OldRank& rank = old.emplace_back();
     rank.rank = shard.header().rank;
     for (const PlacedRegion& region : shard.regions()) rank.regions.push_back(region.info);
-    rank.read = [this, &shard](std::size_t region, std::uint64_t offset, MutableBytes into) -> Status {
-      if (into.empty()) return {};
-      const std::uint64_t begin = shard.regions()[region].offset - shard.header().data_offset + offset;
-      const ShardFile::Part part{begin, into};
-      auto read = shard.read_parts({&part, 1});
+    rank.read = [this, &shard](std::size_t region, std::span<const reshape::Run> runs) -> Status {
+      const std::uint64_t begin = shard.regions()[region].offset - shard.header().data_offset;
+      std::vector<ShardFile::Part> parts;
+      for (const reshape::Run& run : runs) parts.push_back({begin + run.offset, run.into});
+      auto read = shard.read_parts(parts);
       if (!read) note_damaged(shard.header().rank, read.error());
       return read;
     };

@@ -83,8 +83,8 @@ TEST(ReshapeFault, death_of_a_rank_while_large_boxes_are_under_way_ends_all_othe
     std::vector<std::uint64_t> memory(rank < 2 ? kElements : 0, 7);
     info.shape = {memory.size()};
     const reshape::Block block{{2 * kElements}, {memory.empty() ? 0 : (1 - rank) * kElements}, {}, {}, {}};
-    const auto read = [](std::size_t, std::uint64_t, MutableBytes into) {
-      std::ranges::fill(into, std::byte{1});
+    const auto read = [](std::size_t, std::span<const reshape::Run> runs) {
+      for (const reshape::Run& run : runs) std::ranges::fill(run.into, std::byte{1});
       return Status{};
     };
     const reshape::Input input{
@@ -125,9 +125,9 @@ TEST(ReshapeFault, region_that_cannot_be_read_is_named_and_all_others_are_restor
     for (reshape::OldRank& held : member.input().held) {
       if (held.rank != Rank{2}) continue;
       const auto is_bad = [&held](std::size_t region) { return held.regions[region].name == "alike"; };
-      held.read = [read = held.read, is_bad](std::size_t region, std::uint64_t offset, MutableBytes into) {
+      held.read = [read = held.read, is_bad](std::size_t region, std::span<const reshape::Run> runs) {
         if (is_bad(region)) return Status(fail(Code::corrupt, "block 3 is damaged", "a hint"));
-        return read(region, offset, into);
+        return read(region, runs);
       };
     }
   });
@@ -152,7 +152,7 @@ TEST(ReshapeFault, region_of_equal_values_that_cannot_be_read_ends_all_before_me
   std::atomic<int> resized{0};
   const auto outcome = play(job, [&](Member& member, std::uint32_t) {
     for (reshape::OldRank& held : member.input().held)
-      held.read = [](std::size_t, std::uint64_t, MutableBytes) { return Status(fail(Code::io, "no disk")); };
+      held.read = [](std::size_t, std::span<const reshape::Run>) { return Status(fail(Code::io, "no disk")); };
     for (reshape::Wanted& wanted : member.input().wanted) {
       if (auto* resize = std::get_if<reshape::Wanted::Resize>(&wanted.memory))
         *resize = [&resized](std::uint64_t) { return ++resized, MutableBytes{}; };
@@ -171,9 +171,9 @@ TEST(ReshapeFault, rank_without_memory_is_named_by_all_before_bytes_move) {
     std::atomic<int> reads{0};
     const auto outcome = play(job, [&](Member& member, std::uint32_t rank) {
       for (reshape::OldRank& held : member.input().held) {
-        held.read = [&reads, &held, read = held.read](std::size_t region, std::uint64_t offset, MutableBytes into) {
+        held.read = [&reads, &held, read = held.read](std::size_t region, std::span<const reshape::Run> runs) {
           if (held.regions[region].name != "same") ++reads;
-          return read(region, offset, into);
+          return read(region, runs);
         };
       }
       for (reshape::Wanted& wanted : member.input().wanted) {

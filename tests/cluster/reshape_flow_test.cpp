@@ -119,10 +119,12 @@ RegionInfo numbers(std::uint64_t count) {
 
 // An old rank whose elements are those numbers of the sequence, from `first` on.
 reshape::OldRank counting(std::uint32_t rank, std::uint64_t first, std::uint64_t count) {
-  return {Rank{rank}, {numbers(count)}, [first](std::size_t, std::uint64_t offset, MutableBytes into) {
-            for (std::size_t i = 0; i < into.size(); i += 8) {
-              const std::uint64_t value = first + (offset + i) / 8;
-              std::memcpy(into.data() + i, &value, 8);
+  return {Rank{rank}, {numbers(count)}, [first](std::size_t, std::span<const reshape::Run> runs) {
+            for (const auto& [offset, into] : runs) {
+              for (std::size_t i = 0; i < into.size(); i += 8) {
+                const std::uint64_t value = first + (offset + i) / 8;
+                std::memcpy(into.data() + i, &value, 8);
+              }
             }
             return Status{};
           }};

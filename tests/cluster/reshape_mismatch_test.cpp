@@ -72,8 +72,8 @@ Findings play(const Case& one) {
     reshape::Input input{one.old_ranks, {}, {}};
     for (const std::uint32_t held : one.held_by(rank)) {
       const std::byte value = one.value(held);
-      input.held.push_back({Rank{held}, one.old(held), [value](std::size_t, std::uint64_t, MutableBytes into) {
-                              std::ranges::fill(into, value);
+      input.held.push_back({Rank{held}, one.old(held), [value](std::size_t, std::span<const reshape::Run> runs) {
+                              for (const reshape::Run& run : runs) std::ranges::fill(run.into, value);
                               return Status{};
                             }});
     }

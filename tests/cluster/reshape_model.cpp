@@ -316,23 +316,26 @@ ReshapeJob draw_job(std::uint64_t seed, std::uint32_t old_ranks, std::uint32_t n
   return job;
 }
 
+reshape::OldRank old_rank_of(const ReshapeJob& job, Rank rank) {
+  reshape::OldRank old{rank, {}, {}};
+  std::vector<const Buffer*> bytes;
+  for (const ModelRegion& region : job.regions) {
+    const OldPart& part = region.old[rank.value];
+    if (!part.there) continue;
+    old.regions.push_back(part.info);
+    bytes.push_back(&part.bytes);
+  }
+  old.read = [bytes](std::size_t region, std::span<const reshape::Run> runs) {
+    for (const auto& [offset, into] : runs) copy_bytes(Bytes(*bytes.at(region)).subspan(offset, into.size()), into);
+    return Status{};
+  };
+  return old;
+}
+
 Member::Member(const ReshapeJob& job, std::uint32_t rank) : job_(job), rank_(rank), memory_(job.regions.size()) {
   input_.old_ranks = job.old_ranks;
   for (std::uint32_t old_rank = 0; old_rank < job.old_ranks; ++old_rank) {
-    if (job.holder_of[old_rank] != rank) continue;
-    reshape::OldRank held{Rank{old_rank}, {}, {}};
-    std::vector<const Buffer*> bytes;
-    for (const ModelRegion& region : job.regions) {
-      const OldPart& part = region.old[old_rank];
-      if (!part.there) continue;
-      held.regions.push_back(part.info);
-      bytes.push_back(&part.bytes);
-    }
-    held.read = [bytes](std::size_t region, std::uint64_t offset, MutableBytes into) {
-      copy_bytes(Bytes(*bytes.at(region)).subspan(offset, into.size()), into);
-      return Status{};
-    };
-    input_.held.push_back(std::move(held));
+    if (job.holder_of[old_rank] == rank) input_.held.push_back(old_rank_of(job, Rank{old_rank}));
   }
   for (std::size_t i = 0; i < job.regions.size(); ++i) {
     const NewPart& part = job.regions[i].now[rank];

@@ -47,6 +47,9 @@ using Random = std::mt19937_64;
 // and like others; values of all ranks; values of one.
 [[nodiscard]] ReshapeJob draw_job(std::uint64_t seed, std::uint32_t old_ranks, std::uint32_t new_ranks);
 
+// What that old rank has in the snapshot. Refers to the job.
+[[nodiscard]] reshape::OldRank old_rank_of(const ReshapeJob& job, Rank rank);
+
 // One new rank's memory, and its input, which refers to the job and to the memory.
 class Member {
  public:

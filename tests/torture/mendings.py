@@ -545,7 +545,7 @@ MENDINGS = [
     ], seen_by="Export.reads_around_damage"),
     Mending("an export ends at the first damaged block, though another level has the data", [
         Edit("lib/inspect/snapshot_reader.cpp",
-             "  return !again ? status : read_now(rank, region, offset, into);\n",
+             "  return !again ? status : read_now(rank, region, parts);\n",
              "  return again ? status : status;\n"),
     ], seen_by="Export.reads_around_damage"),
     Mending("an export says of elements that nobody has that they are zero", [

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <span>
+#include <vector>
 
 #include "reshape/local_array.hpp"
 
@@ -73,16 +74,16 @@ Status Copier::copy(const Export& one, const ExportPart& part, MutableBytes into
   const std::uint64_t element = one.info.element_bytes;
   const LocalArray array{cairn::reshape::whole(one.info.shape), element};
   const LocalArray region{region_in_array(part), element};
-  const auto read = [&](std::uint64_t offset, MutableBytes bytes) {
-    return reader_.read(part.rank, part.info.name, offset, bytes);
+  const auto read = [&](std::span<const cairn::reshape::Run> runs) {
+    std::vector<cairn::ShardFile::Part> parts;
+    for (const auto& run : runs) parts.push_back({run.offset, run.into});
+    return reader_.read(part.rank, part.info.name, parts);
   };
   const auto wanted = box_of(part.there.start, part.there.extent);
   if (wanted.empty()) return {};
   for (const auto& piece : pieces(wanted, std::max<std::uint64_t>(kPieceBytes / element, 1))) {
-    buffer_.resize(piece.elements() * element);
-    if (auto status = read_part(region, read, piece, buffer_); !status) return status;
-    write_part(array, into, piece, buffer_);
-    done_ += buffer_.size();
+    if (auto status = read_part(region, read, array, into, piece); !status) return status;
+    done_ += piece.elements() * element;
     if (progress_) progress_(done_, total_);
   }
   return {};

@@ -39,7 +39,6 @@ class Copier {
   std::function<void(std::uint64_t, std::uint64_t)> progress_;
   std::uint64_t total_ = 0;
   std::uint64_t done_ = 0;
-  cairn::Buffer buffer_;
 };
 
 }  // namespace ckpt_tool

@@ -402,6 +402,17 @@ TEST(Options, guess_no_configuration_among_several) {
   EXPECT_EQ(config_among({"app", "a.ini", "--again", "a.ini"}), "a.ini");
 }
 
+TEST(Options, say_which_to_leave_out_where_the_number_of_ranks_is_given_twice) {
+  for (const Words& words : {Words{"-n", "2", "--ranks", "3:4", "app"},
+                             {"--ranks", "2", "-n", "3:4", "app"},
+                             {"-n", "2", "-n", "3:4", "app"}}) {
+    const auto line = parse(words);
+    EXPECT_EQ(line.exit_code, kUnusable);
+    EXPECT_EQ(line.text,
+              "ckpt-run: the number of ranks is given as 2 and as 3:4: leave out one of the options -n and --ranks\n");
+  }
+}
+
 TEST(Options, refuse_what_cannot_be) {
   for (const Words& words : {Words{"-n", "4"},
                              {"-n", "0", "app"},

@@ -170,7 +170,7 @@ std::vector<std::string> without_rehearsal(int argc, const char* const* argv) {
 
 CommandLine parse_command_line(int argc, const char* const* argv) {
   Options options;
-  std::string ranks;
+  std::vector<std::string> ranks;
   std::string mpi_options;
   std::string agent;
   std::string agent_limit = "10s";
@@ -187,6 +187,7 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
                  "host is lost and none is spare, continue with the ranks of the other hosts, MIN at least")
       ->type_name("N|MIN:MAX")
       ->required()
+      ->allow_extra_args(false)
       ->check(CLI::Validator(check_ranks, ""));
   app.add_option("--hosts", options.hosts, "Hosts to run on. Default: those of the batch job, or this host")
       ->type_name("A,B,…")
@@ -270,9 +271,16 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
       return {{}, "ckpt-run: " + options.application[0] + ": no such option\n", kUnusable};
     options.application.assign(split + 1, end);
   }
-  const Ranks number = *ranks_of(ranks);
+  if (ranks.size() > 1) {
+    return {{},
+            fmt::format("ckpt-run: the number of ranks is given as {} and as {}: leave out one of the options -n and "
+                        "--ranks\n",
+                        ranks[0], ranks[1]),
+            kUnusable};
+  }
+  const Ranks number = *ranks_of(ranks.front());
   options.ranks = number.most;
-  if (ranks.find(':') != std::string::npos) options.fewest = number.fewest;
+  if (ranks.front().find(':') != std::string::npos) options.fewest = number.fewest;
   for (const std::string_view name : kValuesOfRehearsal) {
     if (!rehearses && app.count(std::string(name)) > 0)
       return {{}, fmt::format("ckpt-run: {} is for a rehearsal: add --rehearse\n", name), kUnusable};

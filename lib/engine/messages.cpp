@@ -68,7 +68,7 @@ void fields(auto& io, Retired& m) { io(m.version); }
 void fields(auto& io, OfferedShard& m) { io(m.rank), io(m.aside); }
 void fields(auto& io, Offer& m) {
   io(m.fresh), io(m.snapshot), io(m.level), io(m.source), io(m.ranks_from), io(m.lost_nodes), io(m.seconds);
-  io(m.old_ranks), io(m.shards);
+  io(m.old_ranks), io(m.shards), io(m.beside);
 }
 void fields(auto& io, RestoreDone& m) {
   io(m.last_version), io(m.resized_ranks), io(m.error), io(m.next), io(m.moved_bytes), io(m.completes);

@@ -144,6 +144,7 @@ struct Offer {  // what there is to restore
   double seconds = 0;
   std::uint32_t old_ranks = 0;       // of the snapshot
   std::vector<OfferedShard> shards;  // this rank's; where the job has as many ranks as the snapshot, its own
+  std::vector<OfferedShard> beside;  // those of other ranks of the node, which this rank can read, too
 };
 struct RestoreDone {
   Version last_version;             // the highest that any rank has used: the next snapshot is one more, on all of them

@@ -50,7 +50,11 @@ Status RestoreDesk::offer() {
   regions_touched_ |= !offer->fresh;
   auto shards = deal_shards();
   for (const Rank rank : head_.ranks) {
-    offer->shards = std::move(shards[rank]);
+    offer->shards = shards[rank];
+    offer->beside.clear();
+    for (const auto& [other, dealt] : shards) {
+      if (other != rank) offer->beside.insert(offer->beside.end(), dealt.begin(), dealt.end());
+    }
     offer->level = LevelId::local;
     std::set<std::string> sources;
     for (const OfferedShard& shard : offer->shards) {

@@ -8,9 +8,15 @@
 #include "reshape/wire.hpp"
 
 namespace cairn::reshape {
+namespace {
+
+constexpr std::uint64_t kPieceBytes = 8 * kMiB;  // that are read without looking for orders and answers
+
+}  // namespace
 
 Customer::Customer(Comm& comm, const Plan& plan) : comm_(comm), plan_(plan) {
   for (const auto& [region, sources] : plan.sources) left_ += sources.size();
+  here_.piece_bytes = kPieceBytes;
   list_errands(false);
 }
 
@@ -18,12 +24,22 @@ Customer::Customer(Comm& comm, const Plan& plan) : comm_(comm), plan_(plan) {
 void Customer::list_errands(bool compared) {
   for (const auto& [region, sources] : plan_.sources) {
     for (const Source& source : sources) {
-      if (source.same_as.has_value() == compared) errands_[source.holder.value].sources.emplace_back(region, &source);
+      if (source.same_as.has_value() != compared) continue;
+      Errand& errand = find_here(region, source) == nullptr ? errands_[source.holder.value] : here_;
+      errand.sources.emplace_back(region, &source);
     }
   }
   const auto first = errands_.lower_bound(comm_.rank().value);
   for (auto errand = first; errand != errands_.end(); ++errand) ready_.push_back(errand->first);
   for (auto errand = errands_.begin(); errand != first; ++errand) ready_.push_back(errand->first);
+}
+
+// Where this member reads it itself; null: it orders it from its holder. So it does with anything odd.
+const HeldRegion* Customer::find_here(std::uint32_t region, const Source& source) const {
+  const Holdings& all = source.holder == comm_.rank() ? plan_.holdings : plan_.reached;
+  const HeldRegion* held = all.find(source.old_rank, region);
+  const bool is_here = held != nullptr && held->owned.first == source.begins && contains(held->array.box, source.box);
+  return is_here ? held : nullptr;
 }
 
 std::uint64_t Customer::bytes_of(const Piece& piece) const {
@@ -36,7 +52,7 @@ const Customer::Piece* Customer::next_piece(Errand& errand) {
     errand.sources.pop_front();
     --left_;
     const std::uint64_t element_bytes = plan_.targets.at(region).array.element_bytes;
-    for (Box& box : pieces(source->box, kOrderBytes / element_bytes))
+    for (Box& box : pieces(source->box, errand.piece_bytes / element_bytes))
       errand.cut.push_back({region, source, std::move(box)});
   }
   return errand.cut.empty() ? nullptr : &errand.cut.front();
@@ -86,7 +102,12 @@ void Customer::note(Finding finding) {
 
 void Customer::take(const Piece& piece, Bytes bytes) {
   const Target& target = plan_.targets.at(piece.region);
-  if (!piece.source->same_as) return write_part(target.array, target.memory, piece.box, bytes);
+  if (piece.source->same_as) return compare(piece, bytes);
+  write_part(target.array, target.memory, piece.box, bytes);
+}
+
+void Customer::compare(const Piece& piece, Bytes bytes) {
+  const Target& target = plan_.targets.at(piece.region);
   const auto different = first_difference(target.array, target.memory, piece.box, bytes);
   if (!different) return;
   note({.cause = Cause::values_differ,
@@ -133,11 +154,30 @@ Result<bool> Customer::take_answers() {
   return moved;
 }
 
+bool Customer::read_piece() {
+  if (next_piece(here_) == nullptr) return false;
+  const Piece piece = std::move(here_.cut.front());
+  here_.cut.pop_front();
+  const HeldRegion& held = *find_here(piece.region, *piece.source);
+  const Target& target = plan_.targets.at(piece.region);
+  Status status;
+  if (piece.source->same_as) {
+    Buffer bytes(bytes_of(piece));
+    status = read_part(held.array, held.read, alone(held.array, piece.box), bytes, piece.box);
+    if (status) compare(piece, bytes);
+  } else {
+    status = read_part(held.array, held.read, target.array, target.memory, piece.box);
+  }
+  if (!status) note(unreadable(plan_.roster.entries()[piece.region].type.name, piece.source->old_rank, status.error()));
+  return true;
+}
+
 Result<bool> Customer::advance() {
   auto moved = take_answers();
   if (!moved) return moved;
   if (order_more()) moved = true;
-  if (open_.empty() && !compares_) {
+  const bool has_read = here_.cut.empty() && here_.sources.empty();
+  if (open_.empty() && has_read && !compares_) {
     compares_ = true;
     errands_.clear();
     list_errands(true);

@@ -1,4 +1,5 @@
-// Orders what a member wants, at most 64 MiB at once, and puts it where it belongs. Belongs to one thread.
+// Gets what a member wants, and puts it where it belongs: orders it from others, at most 64 MiB at once, and reads what
+// it can read itself. Belongs to one thread.
 //
 // There are two rounds: in the second, elements that several old ranks have are compared with what came in the first.
 #pragma once
@@ -18,9 +19,12 @@ namespace cairn::reshape {
 class Customer {
  public:
   Customer(Comm& comm, const Plan& plan);
+  // Takes answers, and orders. Does not wait, nor read.
   [[nodiscard]] Result<bool> advance();
-  // Orders that are open or not yet made.
-  [[nodiscard]] std::uint64_t outstanding() const { return left_ + open_.size(); }
+  // Reads one piece of what this member reads itself. False: there is none left in this round.
+  bool read_piece();
+  // Orders that are open or not yet made, and pieces to read.
+  [[nodiscard]] std::uint64_t outstanding() const { return left_ + open_.size() + here_.cut.size(); }
   [[nodiscard]] const Findings& finding() const { return finding_; }
 
  private:
@@ -39,14 +43,16 @@ class Customer {
     std::unique_ptr<Request> sent;
     std::unique_ptr<Request> received;
   };
-  // What is to be ordered from one member.
+  // What is to be ordered from one member, or read here.
   struct Errand {
     std::deque<std::pair<std::uint32_t, const Source*>> sources;  // with the numbers of their regions
     std::deque<Piece> cut;                                        // of the first of them
+    std::uint64_t piece_bytes = kOrderBytes;
     std::uint8_t free_slots = (1U << kSlots) - 1;
   };
 
   void list_errands(bool compared);
+  [[nodiscard]] const HeldRegion* find_here(std::uint32_t region, const Source& source) const;
   [[nodiscard]] bool order_more();
   [[nodiscard]] bool order_from(Peer holder, Errand& errand);
   [[nodiscard]] const Piece* next_piece(Errand& errand);
@@ -54,10 +60,12 @@ class Customer {
   [[nodiscard]] Result<bool> take_answers();
   void take(const Open& open);
   void take(const Piece& piece, Bytes bytes);
+  void compare(const Piece& piece, Bytes bytes);
   void note(Finding finding);
 
   Comm& comm_;
   const Plan& plan_;
+  Errand here_;  // what this member reads itself
   std::map<std::uint32_t, Errand> errands_;
   std::deque<std::uint32_t> ready_;  // members with errands and a free slot
   std::list<Open> open_;

@@ -33,9 +33,11 @@ Findings mismatch(const RegionInfo& stored, const Entry& entry) {
 LocalArray as_bytes(std::uint64_t size_bytes) { return {range(0, size_bytes), 1}; }
 
 Holdings::Holdings(const Input& input, const Roster& roster) {
-  for (const OldRank& rank : input.held) {
-    for (std::size_t i = 0; i < rank.regions.size(); ++i) add(rank, i, roster);
-  }
+  for (const OldRank& rank : input.held) add(rank, roster);
+}
+
+void Holdings::add(const OldRank& rank, const Roster& roster) {
+  for (std::size_t i = 0; i < rank.regions.size(); ++i) add(rank, i, roster);
 }
 
 void Holdings::add(const OldRank& rank, std::size_t position, const Roster& roster) {

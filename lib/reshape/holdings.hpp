@@ -26,6 +26,8 @@ class Holdings {
   Holdings(const Input& input, const Roster& roster);
 
   [[nodiscard]] const Findings& finding() const { return finding_; }
+  // The same of one more old rank, which must outlive it.
+  void add(const OldRank& rank, const Roster& roster);
   // By (old rank, number of the region), in that order.
   using Key = std::pair<std::uint32_t, std::uint32_t>;
   [[nodiscard]] const std::map<Key, HeldRegion>& regions() const { return regions_; }

@@ -1,6 +1,7 @@
 #include "reshape/plan.hpp"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "reshape/box_directory.hpp"
@@ -24,6 +25,7 @@ class Planner {
       if (*finding) return Planned{{}, std::move(*finding)};
     }
     plan_.targets = std::move(wants_.targets);
+    reach_others();
     return Planned{std::move(plan_), {}};
   }
 
@@ -37,6 +39,7 @@ class Planner {
   Step find_boxes();
   Step find_single_ranks();
   Step get_memory();
+  void reach_others();
 
   [[nodiscard]] std::vector<std::vector<std::uint64_t>> shapes() const;
 
@@ -175,6 +178,23 @@ Planner::Step Planner::get_memory() {
   auto sizes = agree_on(comm_, check_sizes(input_, plan_.roster, wants_, comm_.rank()));
   if (!sizes || *sizes) return sizes;
   return agree_on(comm_, allocate(input_, plan_.roster, wants_, comm_.rank()));
+}
+
+// Local.
+void Planner::reach_others() {
+  if (!input_.reach) return;
+  std::set<Rank> asked;
+  for (const auto& [region, sources] : plan_.sources) {
+    const bool is_sequence = plan_.roster.entries()[region].kind == Kind::sequence;
+    for (const Source& source : sources) {
+      if (source.holder == comm_.rank()) continue;
+      const bool is_new = asked.insert(source.old_rank).second;
+      const OldRank* old = is_new ? input_.reach(source.old_rank) : nullptr;
+      if (old != nullptr) plan_.reached.add(*old, plan_.roster);
+      if (is_sequence && source.begins.size() == 1)
+        plan_.reached.place_sequence(source.old_rank, region, static_cast<std::uint64_t>(source.begins.front()));
+    }
+  }
 }
 
 }  // namespace

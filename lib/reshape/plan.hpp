@@ -31,6 +31,7 @@ namespace cairn::reshape {
 struct Plan {
   Roster roster;
   Holdings holdings;
+  Holdings reached;                                      // old ranks of others that this member reads itself
   std::map<std::uint32_t, Target> targets;               // by number in the roster, as are the sources
   std::map<std::uint32_t, std::vector<Source>> sources;  // of regions that are no arrays: their bytes as a box
 };

@@ -93,6 +93,9 @@ struct Input {
   std::uint32_t old_ranks = 0;
   std::vector<OldRank> held;
   std::vector<Wanted> wanted;  // no name twice
+  // An old rank that another member holds, if this member can read it, too: then it orders nothing of it. None: it
+  // cannot. May be empty. What it returns stays as long as the Input.
+  std::function<const OldRank*(Rank)> reach = {};
 };
 
 }  // namespace cairn::reshape

@@ -100,11 +100,11 @@ std::vector<Box> find_sources(const Box& owned, const Box& filled, const std::ve
       if (sources[i].same_as) continue;
       const auto again = intersection(sources[i].box, old->owned);
       const auto compared = again ? intersection(*again, owned) : std::nullopt;
-      if (compared) sources.push_back({*compared, old->old_rank, old->holder, sources[i].old_rank});
+      if (compared) sources.push_back({*compared, old->old_rank, old->holder, sources[i].old_rank, old->owned.first});
     }
     for (const Box& box : left) {
       if (auto common = intersection(box, old->owned))
-        sources.push_back({*std::move(common), old->old_rank, old->holder, std::nullopt});
+        sources.push_back({*std::move(common), old->old_rank, old->holder, std::nullopt, old->owned.first});
     }
     left = difference(left, old->owned);
   }

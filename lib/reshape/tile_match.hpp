@@ -30,11 +30,12 @@ struct Source {
   Box box;
   Rank old_rank;
   Peer holder;
-  std::optional<Rank> same_as;  // fetched only to be compared with what this old rank gave
+  std::optional<Rank> same_as;            // fetched only to be compared with what this old rank gave
+  std::vector<std::int64_t> begins = {};  // index of the first element that the old rank owns; none if it is no array
 
   friend bool operator==(const Source&, const Source&) = default;
 };
-void fields(auto& io, Source& m) { io(m.box), io(m.old_rank), io(m.holder), io(m.same_as); }
+void fields(auto& io, Source& m) { io(m.box), io(m.old_rank), io(m.holder), io(m.same_as), io(m.begins); }
 
 struct TileMatch {
   std::vector<std::vector<Source>> sources;  // of each wanted box

@@ -17,7 +17,8 @@ Result<bool> Transfer::advance() {
   if (!supplied) return supplied;
   const auto taken = customer_.advance();
   if (!taken) return taken;
-  moved_ = *supplied || *taken;
+  // What others wait for comes first.
+  moved_ = *supplied || *taken || customer_.read_piece();
   if (!everybody_has_all_) {
     const auto ended = quiescence_.test(customer_.outstanding());
     if (!ended) return ended;

@@ -1,6 +1,7 @@
-// Moves the bytes of a plan. Each member orders the boxes that it wants from those that hold them, and answers the
-// orders of others. It has at most 64 MiB of answers under way to it, and as many from it; and with any other member
-// two orders at most. So a member that holds much gets at most two small orders from each other.
+// Moves the bytes of a plan. Each member reads the boxes that it wants from the old ranks that it holds or reaches,
+// straight to where they belong. It orders all others from those that hold them, and answers their orders. It has at
+// most 64 MiB of answers under way to it, and as many from it; and with any other member two orders at most. So a
+// member that holds much gets at most two small orders from each other.
 //
 // A region that cannot be read does not end the transfer: it is found, and the rest goes on. Elements that several old
 // ranks have are compared when all else is there.
@@ -23,9 +24,9 @@ class Transfer {
   Transfer(const Transfer&) = delete;
   Transfer& operator=(const Transfer&) = delete;
 
-  // Moves what can be moved now, and reads the boxes of one order at most. Does not wait. True: all members have all
-  // that they want; then nobody calls it again. An error: a member cannot be reached. Collective: all members call it
-  // until it is true.
+  // Moves what can be moved now, and reads the boxes of one order, or one piece of its own, at most. Does not wait.
+  // True: all members have all that they want; then nobody calls it again. An error: a member cannot be reached.
+  // Collective: all members call it until it is true.
   [[nodiscard]] Result<bool> advance();
   // Whether the last advance() moved anything: for Comm::idle().
   [[nodiscard]] bool has_moved() const { return moved_; }

@@ -1,5 +1,6 @@
 #include "session/offered_shards.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "level/strike.hpp"
@@ -21,10 +22,9 @@ Result<ShardFile> open_offered(const Store& store, const Offer& offer, const Off
   return file;
 }
 
-OfferedShards::OfferedShards(const Store& store, const Offer& offer) {
+OfferedShards::OfferedShards(const Store& store, const Offer& offer) : store_(store), offer_(offer) {
   for (const OfferedShard& offered : offer.shards) {
-    auto file = open_offered(store, offer, offered);
-    auto shard = file ? Shard::of(*std::move(file)) : fail(file.error());
+    auto shard = open(offered);
     if (shard)
       shards_.push_back(*std::move(shard));
     else
@@ -32,22 +32,41 @@ OfferedShards::OfferedShards(const Store& store, const Offer& offer) {
   }
 }
 
+Result<Shard> OfferedShards::open(const OfferedShard& offered) const {
+  auto file = open_offered(store_, offer_, offered);
+  return file ? Shard::of(*std::move(file)) : fail(file.error());
+}
+
 std::vector<reshape::OldRank> OfferedShards::old_ranks() {
   std::vector<reshape::OldRank> old;
-  for (const Shard& shard : shards_) {
-    reshape::OldRank& rank = old.emplace_back();
-    rank.rank = shard.header().rank;
-    for (const PlacedRegion& region : shard.regions()) rank.regions.push_back(region.info);
-    rank.read = [this, &shard](std::size_t region, std::span<const reshape::Run> runs) -> Status {
-      const std::uint64_t begin = shard.regions()[region].offset - shard.header().data_offset;
-      std::vector<ShardFile::Part> parts;
-      for (const reshape::Run& run : runs) parts.push_back({begin + run.offset, run.into});
-      auto read = shard.read_parts(parts);
-      if (!read) note_damaged(shard.header().rank, read.error());
-      return read;
-    };
-  }
+  for (const Shard& shard : shards_) old.push_back(old_rank(shard));
   return old;
+}
+
+reshape::OldRank OfferedShards::old_rank(const Shard& shard) {
+  reshape::OldRank old;
+  old.rank = shard.header().rank;
+  for (const PlacedRegion& region : shard.regions()) old.regions.push_back(region.info);
+  old.read = [this, &shard](std::size_t region, std::span<const reshape::Run> runs) -> Status {
+    const std::uint64_t begin = shard.regions()[region].offset - shard.header().data_offset;
+    std::vector<ShardFile::Part> parts;
+    for (const reshape::Run& run : runs) parts.push_back({begin + run.offset, run.into});
+    auto read = shard.read_parts(parts);
+    if (!read) note_damaged(shard.header().rank, read.error());
+    return read;
+  };
+  return old;
+}
+
+const reshape::OldRank* OfferedShards::reach(Rank rank) {
+  if (const auto open = beside_.find(rank); open != beside_.end()) return &open->second.old;
+  const auto offered = std::ranges::find(offer_.beside, rank, &OfferedShard::rank);
+  if (offered == offer_.beside.end()) return nullptr;
+  auto shard = open(*offered);
+  if (!shard) return nullptr;
+  Beside& beside = beside_.emplace(rank, Beside{*std::move(shard), {}}).first->second;
+  beside.old = old_rank(beside.shard);
+  return &beside.old;
 }
 
 void OfferedShards::check_all() {

@@ -1,5 +1,6 @@
 // The shards that the heads offer to one rank in a restore: its own, or, of a snapshot of another number of ranks,
-// those of some old ranks, perhaps none. Remembers which of them cannot be read. Local.
+// those of some old ranks, perhaps none. Also opens those of other ranks of the node where they are wanted. Remembers
+// which of them all cannot be read. Local.
 #pragma once
 
 #include <cstdint>
@@ -22,12 +23,15 @@ namespace cairn {
 
 class OfferedShards {
  public:
+  // Both must outlive it.
   OfferedShards(const Store& store, const Offer& offer);
 
   [[nodiscard]] const std::vector<Shard>& shards() const { return shards_; }
   // Their regions, for an exchange. Refers to this object, which notes what cannot be read.
   [[nodiscard]] std::vector<reshape::OldRank> old_ranks();
-  // Reads all of them.
+  // One of another rank of this node. Null: it is on another node, or cannot be opened. Refers to this object, too.
+  [[nodiscard]] const reshape::OldRank* reach(Rank rank);
+  // Reads all of this rank.
   void check_all();
 
   [[nodiscard]] bool is_damaged() const { return !damaged_.empty(); }
@@ -35,9 +39,18 @@ class OfferedShards {
   [[nodiscard]] RestoreResult refused() const;
 
  private:
+  struct Beside {
+    Shard shard;
+    reshape::OldRank old;
+  };
+  [[nodiscard]] Result<Shard> open(const OfferedShard& offered) const;
+  [[nodiscard]] reshape::OldRank old_rank(const Shard& shard);
   void note_damaged(Rank rank, const Error& error);
 
+  const Store& store_;
+  const Offer& offer_;
   std::vector<Shard> shards_;
+  std::map<Rank, Beside> beside_;  // those that were reached
   std::map<Rank, Error> damaged_;
 };
 

@@ -160,13 +160,16 @@ Result<reshape::Findings> SessionImpl::move_regions(Comm& ranks, const Offer& of
   auto wanted = application_.regions.wanted();
   if (auto status = agree(ranks, wanted ? Status{} : fail(wanted.error()), "rank"); !status)
     return fail(status.error());
-  const reshape::Input input{offer.old_ranks, shards.old_ranks(), *std::move(wanted)};
+  const reshape::Input input{offer.old_ranks, shards.old_ranks(), *std::move(wanted),
+                             [&shards](Rank rank) { return shards.reach(rank); }};
   const auto planned = [&] {
+    const auto span = connection_->trace.span("plan exchange", offer.snapshot.version.value);
     const WorkMeanwhile meanwhile(ranks, link());
     return reshape::plan_reshape(ranks, input);
   }();
   if (!planned) return fail(planned.error());
   if (planned->finding) return planned->finding;
+  const auto span = connection_->trace.span("move regions", offer.snapshot.version.value);
   reshape::Transfer transfer(ranks, planned->plan);
   Result<bool> over = false;
   const auto is_over = [&] {

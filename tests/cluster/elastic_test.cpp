@@ -142,7 +142,7 @@ RestoreReport restore_numbers(Job& job) {
     if (session.rank() == 0) report = mine;
     moved += mine.bytes_moved;
     session.snapshot();
-    for (const LevelId level : {LevelId::partner, LevelId::global}) session.wait(level);
+    for (const LevelId level : {LevelId::local, LevelId::partner, LevelId::global}) session.wait(level);
   });
   EXPECT_EQ(moved % std::max<std::uint64_t>(report.bytes_moved, 1), 0U) << "not the same on all ranks";
   return report;
@@ -200,6 +200,18 @@ TEST(Elastic, sends_little_more_between_nodes_than_what_changes_its_node) {
     const RestoreReport report = restore_numbers(job);
     EXPECT_TRUE(report.restored);
     EXPECT_LE(report.bytes_moved, changed * 13 / 10 + kSmall);
+  }
+}
+
+TEST(Elastic, sends_no_elements_between_ranks_of_a_node) {
+  Job job({3, 3}, elastic_settings(""));
+  restore_numbers(job);
+  for (const Ranks& now : {Ranks{5, 5}, Ranks{3, 3}}) {
+    job.reshape(now);
+    EXPECT_TRUE(restore_numbers(job).restored);
+    std::uint64_t sent = 0;
+    for (const Traffic& of_rank : job.traffic()) sent += of_rank.message_bytes;
+    EXPECT_LT(sent, kNumbers * sizeof(double) / 4);
   }
 }
 

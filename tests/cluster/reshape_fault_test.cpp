@@ -147,6 +147,38 @@ TEST(ReshapeFault, region_that_cannot_be_read_is_named_and_all_others_are_restor
   EXPECT_TRUE(some_wrong);
 }
 
+// Whether a rank that reads it itself finds it, or one that orders it.
+TEST(ReshapeFault, region_that_cannot_be_read_is_found_by_each_way_to_it) {
+  constexpr std::uint64_t kElements = 1000;
+  RegionInfo info;
+  info.name = "x";
+  info.shape = {kElements};
+  for (const bool reaches : {false, true}) {
+    std::array<Findings, 2> findings;
+    run_cluster(2, [&](Comm& comm) {
+      const std::uint32_t rank = comm.rank().value;
+      std::vector<std::byte> memory(rank == 0 ? 0 : kElements);
+      RegionInfo wanted = info;
+      wanted.shape = {memory.size()};
+      const reshape::Sequence::Part part{0, memory.size()};
+      const reshape::OldRank bad{Rank{0}, {info}, [](std::size_t, std::span<const reshape::Run>) {
+                                   return Status(fail(Code::io, "no disk"));
+                                 }};
+      reshape::Input input{1, {}, {{wanted, reshape::Sequence{part, {}}, MutableBytes(memory)}}};
+      if (rank == 0) input.held.push_back(bad);
+      if (reaches) input.reach = [&bad](Rank) { return &bad; };
+      const auto finding = reshape::reshape(comm, input);
+      ASSERT_TRUE(finding);
+      findings[rank] = *finding;
+    });
+    for (const Findings& finding : findings) {
+      ASSERT_TRUE(finding);
+      EXPECT_EQ(finding->cause, Cause::unreadable);
+      EXPECT_EQ(finding->texts.front(), "no disk");
+    }
+  }
+}
+
 TEST(ReshapeFault, region_of_equal_values_that_cannot_be_read_ends_all_before_memory_is_touched) {
   const ReshapeJob job = draw_job(7, 4, 6);
   std::atomic<int> resized{0};

@@ -1,5 +1,6 @@
 // How much is under way at once, and how many messages a rank gets, when many ranks change their number.
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstring>
 #include <functional>
@@ -140,7 +141,7 @@ constexpr std::uint64_t kEach = 3 * kMiB / 8;  // elements: more than two orders
 
 TEST(ReshapeFlow, rank_that_holds_all_sends_64_MiB_at_once_at_most) {
   std::atomic<std::uint64_t> most{0};
-  Gate gate{std::uint64_t{2} * kMany};
+  Gate gate{std::uint64_t{2} * (kMany - 1)};  // its own part it reads itself
   run_cluster(kMany, [&](Comm& comm) {
     MeteredComm metered(comm, &gate);
     const std::uint32_t rank = comm.rank().value;
@@ -173,6 +174,42 @@ TEST(ReshapeFlow, rank_that_wants_all_has_64_MiB_under_way_at_most) {
   });
   EXPECT_LE(most, kLimit);
   EXPECT_GE(most, reshape::kBytesInFlight / 2);
+}
+
+// Of 4 members, 1 holds all, and another reaches it. What the others order comes in pieces.
+TEST(ReshapeFlow, orders_nothing_of_what_it_holds_or_reaches) {
+  std::array<std::uint64_t, 4> most{};
+  run_cluster(4, [&](Comm& comm) {
+    MeteredComm metered(comm);
+    const std::uint32_t rank = comm.rank().value;
+    std::vector<std::uint64_t> memory(4 * kEach);
+    const reshape::OldRank all = counting(0, 0, 4 * 4 * kEach);
+    Input input{1, {}, {{numbers(memory.size()), Sequence{}, std::as_writable_bytes(std::span(memory))}}};
+    if (rank == 1) input.held.push_back(all);
+    if (rank == 2) input.reach = [&all](Rank) { return &all; };
+    const auto finding = reshape::reshape(metered, input);
+    ASSERT_TRUE(finding && !*finding);
+    expect_numbers(memory, rank * 4 * kEach);
+    most[rank] = metered.most_awaited();
+  });
+  for (const std::uint32_t rank : {1U, 2U}) EXPECT_LE(most[rank], 64 * kKiB) << rank;
+  for (const std::uint32_t rank : {0U, 3U}) EXPECT_GE(most[rank], kMiB) << rank;
+}
+
+// A member that reaches something else than what its holder has leaves it to the holder.
+TEST(ReshapeFlow, orders_what_is_odd_from_its_holder) {
+  run_cluster(2, [&](Comm& comm) {
+    const std::uint32_t rank = comm.rank().value;
+    std::vector<std::uint64_t> memory(kEach);
+    reshape::OldRank odd = counting(0, 5, 2 * kEach);
+    odd.regions = {numbers(kEach / 2)};
+    Input input{1, {}, {{numbers(kEach), Sequence{}, std::as_writable_bytes(std::span(memory))}}};
+    if (rank == 0) input.held.push_back(counting(0, 0, 2 * kEach));
+    if (rank == 1) input.reach = [&odd](Rank) { return &odd; };
+    const auto finding = reshape::reshape(comm, input);
+    ASSERT_TRUE(finding && !*finding);
+    expect_numbers(memory, rank * kEach);
+  });
 }
 
 // A job of one member, whose reductions end at once: with two, their number would depend on time.

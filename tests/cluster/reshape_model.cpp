@@ -357,6 +357,19 @@ Member::Member(const ReshapeJob& job, std::uint32_t rank) : job_(job), rank_(ran
   }
 }
 
+void Member::reach_node(std::uint32_t members_per_node) {
+  of_node_.clear();
+  for (std::uint32_t old_rank = 0; old_rank < job_.old_ranks; ++old_rank) {
+    const std::uint32_t holder = job_.holder_of[old_rank];
+    if (holder != rank_ && holder / members_per_node == rank_ / members_per_node)
+      of_node_.push_back(old_rank_of(job_, Rank{old_rank}));
+  }
+  input_.reach = [this](Rank rank) {
+    const auto found = std::ranges::find(of_node_, rank, &reshape::OldRank::rank);
+    return found == of_node_.end() ? nullptr : &*found;
+  };
+}
+
 std::vector<std::string> Member::wrong() const {
   std::vector<std::string> names;
   for (std::size_t i = 0; i < job_.regions.size(); ++i) {

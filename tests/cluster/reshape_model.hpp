@@ -54,6 +54,8 @@ using Random = std::mt19937_64;
 class Member {
  public:
   Member(const ReshapeJob& job, std::uint32_t rank);
+  // From now on it reaches what members of the same node hold, of so many members each.
+  void reach_node(std::uint32_t members_per_node);
   [[nodiscard]] const reshape::Input& input() const { return input_; }
   [[nodiscard]] reshape::Input& input() { return input_; }
   // Names of the regions that have other bytes than expected.
@@ -62,6 +64,7 @@ class Member {
  private:
   const ReshapeJob& job_;
   std::uint32_t rank_;
+  std::vector<reshape::OldRank> of_node_;
   std::vector<Buffer> memory_;  // of each region of the job
   reshape::Input input_;
 };

@@ -200,7 +200,8 @@ std::vector<Buffer> to_rank_seeds() {
                                 {"a", "b"},
                                 0.5,
                                 4,
-                                {{Rank{1}, false}, {Rank{3}, true}}},
+                                {{Rank{1}, false}, {Rank{3}, true}},
+                                {{Rank{2}, false}}},
                           RestoreDone{{42}, 3, kError, {}, 1 << 20}, Finalized{kError}, Trouble{kError}, Acknowledged{},
                           Ask{}, Missing{"x"}, kLeft, SnapshotNow{LevelId::erasure}});
 }

@@ -623,7 +623,22 @@ MENDINGS = [
         Edit("lib/reshape/order.cpp",
              "    bytes[kNoError + i] = std::byte{1};\n",
              ""),
-    ], seen_by="ReshapeFault.region_that_cannot_be_read_is_named_and_all_others_are_restored"),
+    ], seen_by="ReshapeFault.region_that_cannot_be_read_is_found_by_each_way_to_it"),
+    Mending("on another number of ranks, elements of a rank of the same node are ordered all the same", [
+        Edit("lib/reshape/plan.cpp",
+             "      if (is_sequence && source.begins.size() == 1)\n",
+             "      if (is_sequence && source.begins.size() != 1)\n"),
+    ], seen_by="Elastic.sends_no_elements_between_ranks_of_a_node"),
+    Mending("on another number of ranks, what a rank reaches is read whatever its table says", [
+        Edit("lib/reshape/customer.cpp",
+             "held->owned.first == source.begins && contains(held->array.box, source.box);",
+             "held->owned.first == source.begins;"),
+    ], seen_by="ReshapeFlow.orders_what_is_odd_from_its_holder"),
+    Mending("on another number of ranks, a piece that cannot be read counts as read", [
+        Edit("lib/reshape/customer.cpp",
+             "  if (!status) note(unreadable(",
+             "  if (!status && piece.source->same_as) note(unreadable("),
+    ], seen_by="ReshapeFault.region_that_cannot_be_read_is_found_by_each_way_to_it"),
     Mending("on another number of ranks, memory is touched before all know that all fits", [
         Edit("lib/reshape/plan.cpp",
              "  auto unread = agree_on(comm_, values->finding);\n  if (!unread || *unread) return unread;\n",

@@ -76,9 +76,10 @@ bool Customer::order_from(Peer holder, Errand& errand) {
     next = next_piece(errand);
   }
   open.order = to_bytes(order);
-  open.answer.resize(longest_answer(open.pieces.size(), open.payload));
-  in_flight_ += open.answer.size();
-  open.received = comm_.irecv(holder, answer_tag(open.slot), open.answer);
+  open.longest = longest_answer(open.pieces.size(), open.payload);
+  open.buffer = buffers_.take(open.longest);
+  in_flight_ += open.longest;
+  open.received = comm_.irecv(holder, answer_tag(open.slot), MutableBytes(open.buffer).first(open.longest));
   open.sent = comm_.isend(holder, kOrderTag, open.order);
   return true;
 }
@@ -117,7 +118,7 @@ void Customer::compare(const Piece& piece, Bytes bytes) {
 }
 
 void Customer::take(const Open& open) {
-  const Answer answer = read_answer(open.answer, open.pieces.size(), open.payload);
+  const Answer answer = read_answer(Bytes(open.buffer).first(open.longest), open.pieces.size(), open.payload);
   Bytes rest = answer.payload;
   for (std::size_t i = 0; i < open.pieces.size(); ++i) {
     const Piece& piece = open.pieces[i];
@@ -145,7 +146,8 @@ Result<bool> Customer::take_answers() {
       continue;
     }
     take(*open);
-    in_flight_ -= open->answer.size();
+    in_flight_ -= open->longest;
+    buffers_.give_back(std::move(open->buffer));
     errands_[open->holder.value].free_slots |= static_cast<std::uint8_t>(1U << open->slot);
     if (std::ranges::find(ready_, open->holder.value) == ready_.end()) ready_.push_back(open->holder.value);
     open = open_.erase(open);

@@ -39,7 +39,8 @@ class Customer {
     std::vector<Piece> pieces;
     std::uint64_t payload = 0;
     Buffer order;
-    Buffer answer;
+    Buffer buffer;  // of the answer, and longer
+    std::uint64_t longest = 0;
     std::unique_ptr<Request> sent;
     std::unique_ptr<Request> received;
   };
@@ -69,6 +70,7 @@ class Customer {
   std::map<std::uint32_t, Errand> errands_;
   std::deque<std::uint32_t> ready_;  // members with errands and a free slot
   std::list<Open> open_;
+  Buffers buffers_;
   std::uint64_t in_flight_ = 0;
   std::uint64_t left_ = 0;  // sources of which nothing is ordered yet, also of the second round
   bool compares_ = false;   // the second round has begun

@@ -8,12 +8,18 @@
 namespace cairn::reshape {
 namespace {
 
-ByteWriter encode(Error error) {
+// Short enough for longest_answer().
+Buffer encode(std::optional<Error> error) {
   constexpr std::size_t kLongest = 4'000;
-  for (std::string* text : {&error.message, &error.hint, &error.file}) text->resize(std::min(text->size(), kLongest));
   ByteWriter writer;
-  writer.put_text(text_of(encode_error(error)));
-  return writer;
+  if (error) {
+    for (std::string* text : {&error->message, &error->hint, &error->file})
+      text->resize(std::min(text->size(), kLongest));
+    writer.put_text(text_of(encode_error(*error)));
+  } else {
+    writer.put_text({});
+  }
+  return writer.take();
 }
 
 }  // namespace
@@ -28,15 +34,23 @@ std::optional<std::uint64_t> payload_of(const Order& order, const Holdings& hold
   return bytes;
 }
 
-// Boxes are read to where they are sent from, as if there were no error.
-Buffer answer(const std::optional<Order>& order, const Holdings& holdings) {
+// Boxes are read to where they are sent from.
+SentAnswer answer(const std::optional<Order>& order, const Holdings& holdings, Buffers& buffers) {
   const auto payload = order ? payload_of(*order, holdings) : std::nullopt;
-  if (!payload) return encode({Code::failed_elsewhere, "an order of another rank is damaged", {}}).take();
-  constexpr std::size_t kNoError = sizeof(std::uint32_t);
-  const std::size_t boxes = order->boxes.size();
-  Buffer bytes(kNoError + boxes + *payload);
-  MutableBytes rest = MutableBytes(bytes).subspan(kNoError + boxes);
+  const std::size_t boxes = payload ? order->boxes.size() : 0;
+  SentAnswer sent{buffers.take(longest_answer(boxes, payload.value_or(0))), 0};
+  MutableBytes rest = sent.buffer;
+  const auto put = [&](Bytes bytes) {
+    copy_bytes(bytes, rest);
+    rest = rest.subspan(bytes.size());
+  };
+  const auto count = static_cast<std::uint32_t>(boxes);
+  put(std::as_bytes(std::span(&count, 1)));
+  const MutableBytes is_bad = rest.first(boxes);
+  std::ranges::fill(is_bad, std::byte{0});
+  rest = rest.subspan(boxes);
   std::optional<Error> error;
+  if (!payload) error = Error{Code::failed_elsewhere, "an order of another rank is damaged", {}};
   for (std::size_t i = 0; i < boxes; ++i) {
     const OrderedBox& one = order->boxes[i];
     const HeldRegion& held = *holdings.find(one.old_rank, one.region);
@@ -44,21 +58,22 @@ Buffer answer(const std::optional<Order>& order, const Holdings& holdings) {
     rest = rest.subspan(into.size());
     const auto status = read_part(held.array, held.read, alone(held.array, one.box), into, one.box);
     if (status) continue;
-    bytes[kNoError + i] = std::byte{1};
+    is_bad[i] = std::byte{1};
     if (!error) error = status.error();
   }
-  if (!error) return bytes;
-  ByteWriter writer = encode(*std::move(error));
-  writer.put(Bytes(bytes).subspan(kNoError));
-  return writer.take();
+  put(encode(std::move(error)));
+  sent.size_bytes = sent.buffer.size() - rest.size();
+  return sent;
 }
 
 Answer read_answer(Bytes bytes, std::size_t boxes, std::uint64_t payload) {
   Answer answer;
   ByteReader reader(bytes);
+  if (reader.get<std::uint32_t>() == boxes) {
+    answer.is_bad = reader.get_bytes(boxes);
+    answer.payload = reader.get_bytes(payload);
+  }
   if (const auto text = reader.get_text(); !text.empty()) answer.error = decode_error(bytes_of(text));
-  answer.is_bad = reader.get_bytes(boxes);
-  answer.payload = reader.get_bytes(payload);
   return answer;
 }
 

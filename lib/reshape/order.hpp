@@ -1,7 +1,7 @@
 // What one member asks of another: some boxes of regions of old ranks, and the answer. Pure.
 //
-// An answer is an error as a text, empty if there is none; then a byte for each box, 1 if it could not be read; then
-// the bytes of all boxes, end to end.
+// An answer is the number of its boxes; a byte for each of them, 1 if it could not be read; the bytes of all boxes, end
+// to end; and an error as a text, empty if there is none. That to a damaged order has no boxes.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 
 #include "base/error.hpp"
 #include "base/ids.hpp"
+#include "reshape/buffers.hpp"
 #include "reshape/finding.hpp"
 #include "reshape/holdings.hpp"
 
@@ -37,14 +38,18 @@ inline constexpr Tag kOrderTag{3};
 
 // No answer to `boxes` boxes of so many bytes is longer.
 [[nodiscard]] constexpr std::uint64_t longest_answer(std::size_t boxes, std::uint64_t payload) {
-  constexpr std::uint64_t kLongestError = 16 * kKiB;
-  return kLongestError + boxes + payload;
+  constexpr std::uint64_t kOther = 16 * kKiB;  // the number and the error
+  return kOther + boxes + payload;
 }
 
 // Bytes that the boxes have; none: this member does not hold them.
 [[nodiscard]] std::optional<std::uint64_t> payload_of(const Order& order, const Holdings& holdings);
-// Of an order from outside: without a payload, the answer is an error.
-[[nodiscard]] Buffer answer(const std::optional<Order>& order, const Holdings& holdings);
+// Answers an order from outside in a buffer, which is longer than the answer.
+struct SentAnswer {
+  Buffer buffer;
+  std::uint64_t size_bytes = 0;
+};
+[[nodiscard]] SentAnswer answer(const std::optional<Order>& order, const Holdings& holdings, Buffers& buffers);
 
 struct Answer {
   std::optional<Error> error;  // why the first bad box could not be read

@@ -19,7 +19,8 @@ Result<bool> Supplier::drop_sent() {
       ++one;
       continue;
     }
-    in_flight_ -= one->bytes.size();
+    in_flight_ -= one->answer.size_bytes;
+    buffers_.give_back(std::move(one->answer.buffer));
     one = sending_.erase(one);
     moved = true;
   }
@@ -30,9 +31,10 @@ void Supplier::supply(const Letter& letter) {
   const auto order = from_bytes<Order>(letter.bytes);
   const std::uint8_t slot = order ? order->slot : std::uint8_t{0};
   Sending& sending = sending_.emplace_back();
-  sending.bytes = answer(order, holdings_);
-  sending.request = comm_.isend(letter.from, answer_tag(slot), sending.bytes);
-  in_flight_ += sending.bytes.size();
+  sending.answer = answer(order, holdings_, buffers_);
+  const std::uint64_t size_bytes = sending.answer.size_bytes;
+  sending.request = comm_.isend(letter.from, answer_tag(slot), Bytes(sending.answer.buffer).first(size_bytes));
+  in_flight_ += size_bytes;
 }
 
 Result<bool> Supplier::advance() {

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "comm/comm.hpp"
-#include "reshape/holdings.hpp"
+#include "reshape/order.hpp"
 #include "reshape/post.hpp"
 
 namespace cairn::reshape {
@@ -20,7 +20,7 @@ class Supplier {
 
  private:
   struct Sending {
-    Buffer bytes;
+    SentAnswer answer;
     std::unique_ptr<Request> request;
   };
   void supply(const Letter& letter);
@@ -29,6 +29,7 @@ class Supplier {
   Comm& comm_;
   const Holdings& holdings_;
   Inbox inbox_;
+  Buffers buffers_;
   std::deque<Letter> waiting_;
   std::list<Sending> sending_;
   std::uint64_t in_flight_ = 0;

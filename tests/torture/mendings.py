@@ -621,7 +621,7 @@ MENDINGS = [
     ], seen_by="Reshape.brings_each_element_to_its_place_for_all_numbers_of_ranks"),
     Mending("on another number of ranks, a box that cannot be read counts as read", [
         Edit("lib/reshape/order.cpp",
-             "    bytes[kNoError + i] = std::byte{1};\n",
+             "    is_bad[i] = std::byte{1};\n",
              ""),
     ], seen_by="ReshapeFault.region_that_cannot_be_read_is_found_by_each_way_to_it"),
     Mending("on another number of ranks, elements of a rank of the same node are ordered all the same", [

@@ -34,7 +34,8 @@ const Delivery* arrived(const PlanRequest& request, const Plan& plan, Rank rank)
 }
 
 // Fills in a delivery for each of the `ranks` of a snapshot that has a source, and returns the others. First come those
-// that lie on a node with ranks.
+// that lie on a node with ranks. Copies are no shards there: a node would write them again to its own store, and its
+// ranks would read them for all others.
 std::vector<std::uint32_t> find_homes(const PlanRequest& request, SnapshotSources& sources, LevelSet levels,
                                       std::size_t ranks, Plan& plan) {
   constexpr Peer kNowhere{~std::uint32_t{0}};
@@ -49,6 +50,7 @@ std::vector<std::uint32_t> find_homes(const PlanRequest& request, SnapshotSource
       const auto holder = anywhere ? anywhere->holder() : std::nullopt;
       if (!anywhere) missing.push_back(rank);
       if (holder && homes.has_ranks(*holder)) found[rank] = sources.find(Rank{rank}, *holder, levels);
+      if (found[rank] && !found[rank]->in_place()) found[rank].reset();
     }
     if (found[rank]) homes.take(found[rank]->to);
   }

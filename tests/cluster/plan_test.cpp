@@ -177,14 +177,16 @@ TEST(PlanOfOtherRanks, takes_shards_from_heads_without_ranks_to_nodes_with_ranks
   EXPECT_THAT(homes_in(*made), ElementsAre(0, 0, 2, 2, 2, 2));
 }
 
-TEST(PlanOfOtherRanks, uses_the_copies_of_lost_nodes_where_they_are) {
+// And not to those that have the copies.
+TEST(PlanOfOtherRanks, brings_copies_of_lost_nodes_to_nodes_that_need_them) {
   const Layout old = two_ranks_a_node(4);
   Inventory inventory = empty_inventory(old);
   for (const std::uint32_t node : {0U, 2U, 3U}) add(inventory, old, node, snapshot_of(1, 4, 5), true);
   const auto made = elastic_plan(inventory, layout_of_ranks({1, 1, 1, 1}));
   ASSERT_TRUE(made);
-  EXPECT_THAT(homes_in(*made), ElementsAre(0, 0, 2, 2, 2, 2, 3, 3));
+  EXPECT_THAT(homes_in(*made), ElementsAre(0, 0, 1, 1, 2, 2, 3, 3));
   EXPECT_EQ(made->deliveries[2].level, LevelId::partner);
+  EXPECT_EQ(made->deliveries[2].holder(), Peer{2});
 }
 
 TEST(PlanOfOtherRanks, brings_shards_that_only_the_global_store_has_to_nodes_that_need_them) {

@@ -493,6 +493,11 @@ MENDINGS = [
              "return head.value < shards_.size() && !today_.ranks_on(NodeId{head.value}).empty();",
              "return head.value < shards_.size();"),
     ], seen_by="PlanOfOtherRanks.takes_shards_from_heads_without_ranks_to_nodes_with_ranks"),
+    Mending("on another number of ranks, copies are brought to the nodes that have them", [
+        Edit("lib/recover/plan.cpp",
+             "      if (found[rank] && !found[rank]->in_place()) found[rank].reset();\n",
+             ""),
+    ], seen_by="PlanOfOtherRanks.brings_copies_of_lost_nodes_to_nodes_that_need_them"),
     Mending("shards that lie on no node go to a node that needs none of them", [
         Edit("lib/recover/shard_homes.cpp",
              "(2 * std::uint64_t{old.value} + 1) * ranks",

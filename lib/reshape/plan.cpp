@@ -1,6 +1,7 @@
 #include "reshape/plan.hpp"
 
 #include <algorithm>
+#include <initializer_list>
 #include <set>
 #include <utility>
 
@@ -41,6 +42,11 @@ class Planner {
   Step get_memory();
   void reach_others();
 
+  // Whether there are regions of these kinds, on any member: the same on all.
+  [[nodiscard]] bool has(std::initializer_list<Kind> kinds) const {
+    return std::ranges::any_of(plan_.roster.entries(),
+                               [&](const Entry& entry) { return std::ranges::find(kinds, entry.kind) != kinds.end(); });
+  }
   [[nodiscard]] std::vector<std::vector<std::uint64_t>> shapes() const;
 
   Comm& comm_;
@@ -84,6 +90,7 @@ Planner::Step Planner::file_old_ranks() {
 }
 
 Planner::Step Planner::compare_same() {
+  if (!has({Kind::same})) return Findings{};
   const auto values = compare_values(comm_, plan_.roster, plan_.holdings, Kind::same);
   if (!values) return fail(values.error());
   auto unread = agree_on(comm_, values->finding);
@@ -101,8 +108,7 @@ Planner::Step Planner::compare_same() {
 }
 
 Planner::Step Planner::place_sequences() {
-  const auto& entries = plan_.roster.entries();
-  if (std::ranges::find(entries, Kind::sequence, &Entry::kind) == entries.end()) return Findings{};
+  if (!has({Kind::sequence})) return Findings{};
   auto lengths = directory_.lengths(comm_, plan_.roster);
   if (!lengths) return fail(lengths.error());
   if (lengths->finding) return lengths->finding;
@@ -143,6 +149,7 @@ Planner::Step Planner::find_boxes() {
 
 // What is the same on all old ranks comes from one that this member holds, or else from one that few others ask.
 Planner::Step Planner::find_single_ranks() {
+  if (!has({Kind::same, Kind::of_rank})) return Findings{};
   std::vector<RankDirectory::Question> questions;
   std::vector<const Wanted*> askers;
   Findings mine;

@@ -50,7 +50,7 @@ void expect_errors_of_all(std::uint32_t members, const Restart& restart, std::ui
     if (!failed) break;
     ASSERT_EQ(*failed, std::vector<bool>(members, true)) << "rank " << victim << ", operation " << operation;
   }
-  EXPECT_GT(operation, 30U);
+  EXPECT_GT(operation, 20U);
 }
 
 TEST(ReshapeFault, death_of_a_rank_at_any_operation_ends_all_others_with_an_error) {

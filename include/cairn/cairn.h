@@ -498,8 +498,10 @@ int cairn_due(cairn_session* session, int* due);
 int cairn_snapshot_to(cairn_session* session, int level, uint32_t* version);
 
 /* Gives the next snapshot that is taken a label, which can then be restored by it, and which ckpt-tool lists. Another
- * call before that snapshot replaces the label. The label has 1 to 255 bytes, without control characters. It is not
- * what [restart] version takes for a version: a number, "newest" or a text that ends with " again".
+ * call before that snapshot replaces the label. If that snapshot fails, the next one gets the label, except where ranks
+ * have set different ones, or have already taken the next one when they learn of the failure. The label has 1 to 255
+ * bytes, without control characters. It is not what [restart] version takes for a version: a number, "newest" or a text
+ * that ends with " again".
  *
  * Local. All ranks set the same label. A rank may set none, but then its node does not know the label if the other
  * nodes are lost.

@@ -148,7 +148,8 @@ Status RestoreDesk::adopt(const Plan& plan, std::uint64_t safe_point) {
 }
 
 // What the program has said about the snapshot. A node whose store is new has no manifest of it, and neither has any
-// node where only the global store has the snapshot. Fails only when a peer is lost. Collective among the heads.
+// node where only a shared store has the snapshot, of which the plan has read them. Fails only when a peer is lost.
+// Collective among the heads.
 Status RestoreDesk::learn_notes(const Identity& snapshot) {
   Comm& heads = head_.heads;
   const auto& manifests = catalog_.retrieval->manifests;
@@ -161,8 +162,8 @@ Status RestoreDesk::learn_notes(const Identity& snapshot) {
   const bool is_in_node_stores = first[0] < heads.size();
   if (is_in_node_stores && first[1] == heads.size()) return {};
   if (!is_in_node_stores && head_.node.leads()) {
-    const auto there = read_global_manifest(*head_.node.global, head_.node.dir(snapshot), head_.node.sealer);
-    if (there) notes_ = there->notes;
+    const auto& there = catalog_.retrieval->shared_notes;
+    if (const auto known = there.find(snapshot); known != there.end()) notes_ = known->second;
   }
   const Peer from{is_in_node_stores ? static_cast<std::uint32_t>(first[1]) : 0};
   const auto known = heads.broadcast(encode(notes_), from);

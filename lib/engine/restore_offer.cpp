@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
@@ -64,8 +65,11 @@ Result<Version> RestoreDesk::version_to_choose() {
   std::array<std::uint64_t, 1> differs{may_be_taken && (request.label.empty() || request.label == label) ? 0U : 1U};
   if (auto status = head_.heads.allreduce(differs, Reduce::max); !status) return fail(status.error());
   if (differs[0] == 0) return Version{};
+  std::vector<Unreadable> unreadable = catalog_.contents.unreadable;
+  std::ranges::copy(catalog_.chain.unreadable, std::back_inserter(unreadable));
   return find_labeled(head_.heads, request.label,
-                      labels_here(head_.node, catalog_.retrieval->manifests, catalog_.chain.global));
+                      labels_here(head_.node, catalog_.retrieval->manifests, catalog_.chain.global, unreadable),
+                      head_.node.log);
 }
 
 Result<Offer> RestoreDesk::prepare_offer() {

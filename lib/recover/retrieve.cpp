@@ -60,6 +60,7 @@ Result<bool> check_shared(Comm& heads, const NodeContext& node, LevelId level, R
     } else {
       nodes = (*there)->layout().nodes;
       shards = (*there)->shards();
+      state.shared_notes.insert_or_assign(plan.snapshot, (*there)->notes());
     }
   }
   ByteWriter found;

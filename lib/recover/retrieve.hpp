@@ -34,6 +34,8 @@ struct RetrieveState {
   std::map<Identity, std::uint32_t> ranks = {};
   Version chosen = {};  // the same
   Branch branch = {};
+  // Of snapshots in shared stores that a plan has used; known to head 0 only.
+  std::map<Identity, SnapshotNotes> shared_notes = {};
   bool brings_aside = false;  // into names::brought(), which was emptied for it
 
   [[nodiscard]] std::vector<ShardEntry> own_shards() const;

@@ -15,6 +15,21 @@ Status NextNotes::set(Attribute attribute) {
   return notes_.put(std::move(attribute));
 }
 
+void NextNotes::use(Version version) {
+  // The same snapshot again, after a rank has computed its step again.
+  if (version == last_ && notes_.label.empty()) return;
+  last_ = version;
+  last_label_ = std::exchange(notes_.label, {});
+  pin_ = false;
+}
+
+std::optional<Version> NextNotes::labeled() const { return last_label_.empty() ? std::nullopt : std::optional(last_); }
+
+void NextNotes::take_label_back() {
+  std::string label = std::exchange(last_label_, {});
+  if (notes_.label.empty()) notes_.label = std::move(label);
+}
+
 void NextNotes::continue_from(const SnapshotNotes& restored) {
   SnapshotNotes all{{}, restored.attributes};
   for (Attribute& attribute : notes_.attributes) {
@@ -22,6 +37,7 @@ void NextNotes::continue_from(const SnapshotNotes& restored) {
     if (restored.find(attribute) == nullptr) (void)all.put(std::move(attribute));
   }
   notes_ = std::move(all);
+  last_label_.clear();
   pin_ = false;
 }
 

@@ -2,10 +2,12 @@
 // Local.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/ids.hpp"
 #include "format/notes.hpp"
 
 namespace cairn {
@@ -24,10 +26,12 @@ class NextNotes {
   // What the next snapshot is to have.
   [[nodiscard]] const SnapshotNotes& notes() const { return notes_; }
   // A snapshot has used the label and the pin.
-  void use() {
-    notes_.label.clear();
-    pin_ = false;
-  }
+  void use(Version version);
+  // The snapshot that used a label, if it did and no other has been taken since.
+  [[nodiscard]] std::optional<Version> labeled() const;
+  // That snapshot has failed: the next one gets the label, if the program has set no other. Not the pin: all ranks must
+  // take the next snapshot to the same levels, and they learn of a failure at different times.
+  void take_label_back();
   // The job continues from a snapshot that had these: it is as if they had been set before that snapshot. What the
   // program has set since then in addition stays.
   void continue_from(const SnapshotNotes& restored);
@@ -35,6 +39,8 @@ class NextNotes {
  private:
   SnapshotNotes notes_;
   bool pin_ = false;
+  Version last_;            // that has used notes
+  std::string last_label_;  // of it
 };
 
 }  // namespace cairn

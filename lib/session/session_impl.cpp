@@ -30,6 +30,14 @@ class Released {
   Regions& regions_;
 };
 
+// As far as this rank knows of the failure. Where labels differ, the next snapshot would fail, too.
+void take_label_of_failed_snapshot(NextNotes& notes, const HeadLink& link) {
+  const auto labeled = notes.labeled();
+  if (!labeled) return;
+  const auto& failure = link.failure(*labeled, LevelId::local);
+  if (failure && failure->code != Code::mismatch) notes.take_label_back();
+}
+
 }  // namespace
 
 SessionImpl::SessionImpl(Setting setting, Application application, std::unique_ptr<rollback::LoggedRank> logged,
@@ -121,7 +129,7 @@ Result<std::optional<Version>> SessionImpl::snapshot(std::optional<LevelId> forc
       enter_safe_point();
       taken = logged_->answer_of(application_.calls);
     }
-    if (*taken) application_.notes.use();
+    if (*taken) application_.notes.use(**taken);
     // If no rank has taken the one that was asked for, all of them make another call.
     if (*taken || !forced) return taken;
   }
@@ -157,8 +165,10 @@ Result<std::optional<Version>> SessionImpl::snapshot_now(std::optional<LevelId> 
     taken = Version{++application_.last_version.value};
     if (logged_) logged_->journal().takes(application_.calls, taken->value);
     span.set_version(*taken);
+    take_label_of_failed_snapshot(application_.notes, link());
     auto written = write(*taken, *due);
-    application_.notes.use();
+    application_.notes.use(*taken);
+    if (!written) application_.notes.take_label_back();
     if (!written && !goes_on_after(written.error())) return fail(written.error());
     if (application_.auto_levels && written) {
       const auto promoting = take_promotions();

@@ -15,6 +15,7 @@
 #include "support/facts.hpp"
 #include "support/faulty_store.hpp"
 #include "support/job.hpp"
+#include "support/log_reading.hpp"
 #include "support/steps.hpp"
 
 namespace cairn::test {
@@ -336,6 +337,44 @@ TEST(Choice, by_a_label_that_no_snapshot_has_lists_the_labels) {
   Job without = job_of_four_versions();
   without.run_and_die([](JobSession& session) { session.restore(Label{"peek"}); });
   EXPECT_THAT(*without.cause(), Fails(ErrorKind::unrecoverable, {"\"peek\", nor any other"}));
+}
+
+// Only the global store is left, with versions 2 and 4, of which the newer one's manifest is damaged.
+TEST(Choice, by_a_label_names_newer_snapshots_whose_label_is_unreadable) {
+  Job job = job_with_labels();
+  for (std::uint32_t node = 0; node < 3; ++node) job.lose(node);
+  std::string manifest;
+  const auto entries = job.global_store().list(DirName{});
+  for (const Entry& entry : *entries) {
+    if (entry.name.starts_with("v00000004")) manifest = entry.name + "/manifest.json";
+  }
+  ASSERT_TRUE(job.global_store().corrupt(FileName{manifest}, 300));
+  const Job::Image image = job.image();
+  job.log_level = "warning";
+  const LogReading log;
+  expect_label(job, "peak", 2);
+  const auto names_it = [&](const auto& line) {
+    return line.second.find("newer version 4") != std::string::npos && line.second.find(manifest) != std::string::npos;
+  };
+  EXPECT_EQ(std::ranges::count_if(log.lines(), names_it), 1);
+  job.put_back(image);
+  job.run_and_die([](JobSession& session) { session.restore(Label{"peek"}); });
+  EXPECT_THAT(*job.cause(),
+              Fails(ErrorKind::unrecoverable, {"\"peek\"", "\"peak\" (version 2)", "version 4", manifest}));
+}
+
+// A copy of its manifest in a node's store has the label.
+TEST(Choice, by_a_label_does_not_name_a_snapshot_whose_label_another_store_has) {
+  Job job = job_with_labels();
+  const auto entries = job.global_store().list(DirName{});
+  for (const Entry& entry : *entries) {
+    if (!entry.name.starts_with("v00000004")) continue;
+    ASSERT_TRUE(job.global_store().corrupt(FileName{entry.name + "/manifest.json"}, 300));
+  }
+  job.log_level = "warning";
+  const LogReading log;
+  expect_label(job, "peak", 2);
+  for (const auto& [level, line] : log.lines()) EXPECT_EQ(line.find("newer version"), std::string::npos) << line;
 }
 
 TEST(Choice, by_a_label_must_be_the_same_on_all_ranks) {

@@ -9,8 +9,10 @@
 
 #include "format/manifest.hpp"
 #include "format/notes.hpp"
+#include "session/next_notes.hpp"
 #include "store/names.hpp"
 #include "support/facts.hpp"
+#include "support/hooked_store.hpp"
 #include "support/job.hpp"
 #include "support/steps.hpp"
 
@@ -244,6 +246,54 @@ TEST(Notes, label_waits_for_a_snapshot_that_is_taken) {
     steps.wait_for_all();
   });
   EXPECT_EQ(notes_in(job.node_store(0))[1].label, "second");
+}
+
+// Version 2 fails on node 1: its rank cannot write its part, or its head the manifest.
+TEST(Notes, label_of_a_snapshot_that_fails_stays_for_the_next_one) {
+  for (const std::string file : {".shard", "manifest.json"}) {
+    SCOPED_TRACE(file);
+    Job job = job_of_three_nodes();
+    job.wrap_node = [&](std::uint32_t node, std::shared_ptr<Store> store) -> std::shared_ptr<Store> {
+      if (node != 1) return store;
+      return std::make_shared<HookedStore>(store, [&](const HookedStore::Operation& operation) -> Status {
+        const bool creates = operation.kind == HookedStore::Operation::Kind::create;
+        if (creates && operation.path.starts_with("v00000002") && operation.path.ends_with(file))
+          return fail(Code::no_space, operation.path + ": the store is full");
+        return {};
+      });
+    };
+    job.run_well_and_die([](JobSession& session) {
+      Steps steps(session, 50);
+      steps.restore();
+      steps.advance();
+      session.label("peak");
+      steps.advance();
+      EXPECT_THAT(thrown_by([&] { session.wait(LevelId::local); }), Fails(ErrorKind::storage, {"version 2"}));
+      steps.advance_by(2);
+      steps.wait_for_all();
+    });
+    for (std::uint32_t node = 0; node < 3; ++node) {
+      auto notes = notes_in(job.node_store(node));
+      EXPECT_FALSE(notes.contains(2));
+      EXPECT_EQ(notes[3].label, "peak");
+      EXPECT_EQ(notes[4].label, "");
+    }
+  }
+}
+
+TEST(Notes, label_of_a_snapshot_that_fails_gives_way_to_a_newer_one) {
+  NextNotes notes;
+  ASSERT_TRUE(notes.set_label("first"));
+  notes.use(Version{1});
+  EXPECT_EQ(notes.labeled(), Version{1});
+  ASSERT_TRUE(notes.set_label("second"));
+  notes.take_label_back();
+  EXPECT_EQ(notes.notes().label, "second");
+  notes.use(Version{2});
+  notes.use(Version{3});
+  EXPECT_FALSE(notes.labeled());
+  notes.take_label_back();
+  EXPECT_EQ(notes.notes().label, "");
 }
 
 TEST(Notes, that_are_not_valid_are_refused) {

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "base/bytes.hpp"
 #include "base/error.hpp"
 #include "base/ids.hpp"

@@ -1,7 +1,7 @@
 // Notes in JSON. Pure.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "format/json_view.hpp"
 #include "format/notes.hpp"

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "format/sealer.hpp"
+#include "rollback/repairs.hpp"
 #include "session/greeting.hpp"
 #include "session/one_store.hpp"
 #include "session/shared_setup.hpp"

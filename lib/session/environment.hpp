@@ -17,13 +17,16 @@
 #include "config/config.hpp"
 #include "level/level.hpp"
 #include "recover/store_memory.hpp"
-#include "rollback/repairs.hpp"
 #include "session/handover.hpp"
 #include "session/world_mode.hpp"
 #include "store/store.hpp"
 #include "topology/topology.hpp"
 
 namespace cairn {
+
+namespace rollback {
+class Repairs;
+}
 
 // What is known already if a job repairs itself while it runs: the loss of a peer then makes all ranks roll back, and
 // is not an error.

@@ -1,6 +1,8 @@
 // Manifests with everything in them that a manifest can have.
 #pragma once
 
+#include <nlohmann/json.hpp>
+
 #include "format/job_costs.hpp"
 #include "format/json_file.hpp"
 #include "format/manifest.hpp"

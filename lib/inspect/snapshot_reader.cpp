@@ -56,6 +56,14 @@ Result<SnapshotReader> SnapshotReader::open(const JobStores& stores, const Surve
   return reader;
 }
 
+SnapshotReader SnapshotReader::of_audited(const JobStores& stores, const Survey& survey, const SnapshotView& snapshot,
+                                          const Recovery& recovery) {
+  SnapshotReader reader(stores, survey, snapshot, {});
+  reader.audited_ = true;
+  reader.take(recovery);
+  return reader;
+}
+
 void SnapshotReader::take(const Recovery& recovery) {
   deliveries_.clear();
   ranks_.clear();

@@ -33,6 +33,9 @@ class SnapshotReader {
   // Code::unrecoverable: ranks have no source. With `partial`, these ranks are left out; see missing().
   static Result<SnapshotReader> open(const JobStores& stores, const Survey& survey, const SnapshotView& snapshot,
                                      bool partial = false, Progress progress = {});
+  // The same from the sources that an audit of these stores has found good. Ranks without one are left out.
+  static SnapshotReader of_audited(const JobStores& stores, const Survey& survey, const SnapshotView& snapshot,
+                                   const Recovery& recovery);
 
   // Ranks that have a source, ascending; and the others, with the reason.
   [[nodiscard]] const std::vector<Rank>& ranks() const { return ranks_; }

@@ -4,12 +4,17 @@
 #include <utility>
 
 #include "level/level.hpp"
+#include "store/names.hpp"
 
 namespace cairn {
 
 CheckedVolume::CheckedVolume(const Store& store, const DirName& dir, std::vector<ShardEntry> shards, bool sha)
-    : store_(&store),
-      sha_(sha),
+    : CheckedVolume(dir, std::move(shards), [&store, dir, sha](const ShardEntry& shard) {
+        return CheckedShard::open(store, names::shard(dir, shard.rank), sha);
+      }) {}
+
+CheckedVolume::CheckedVolume(const DirName& dir, std::vector<ShardEntry> shards, Open open)
+    : find_(std::move(open)),
       files_(shard_files(dir, shards)),
       shards_(std::move(shards)),
       map_(files_),
@@ -50,7 +55,7 @@ Result<Bytes> CheckedVolume::read_file(std::size_t file, std::uint64_t offset, s
 Result<CheckedShard*> CheckedVolume::shard_of(std::size_t file) {
   auto& open = open_[file];
   if (!open) {
-    auto opened = CheckedShard::open(*store_, files_[file].name, sha_);
+    auto opened = find_(shards_[file]);
     if (!opened) return fail(opened.error());
     if (auto frame = opened->check_frame(shards_[file]); !frame) return fail(frame.error());
     open = std::move(*opened);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -17,6 +18,9 @@ class CheckedVolume {
  public:
   // `shards`: what the manifest says of them. `sha`: blocks are checked by their SHA-256 too.
   CheckedVolume(const Store& store, const DirName& dir, std::vector<ShardEntry> shards, bool sha);
+  // The same of shards that need not be files of one store: `open` finds them.
+  using Open = std::function<Result<CheckedShard>(const ShardEntry& shard)>;
+  CheckedVolume(const DirName& dir, std::vector<ShardEntry> shards, Open open);
 
   // Reads `volume` from `start` on, front to back, for one stream. Past the end there are zeros.
   [[nodiscard]] static ReadAt stream(std::shared_ptr<CheckedVolume> volume, std::uint64_t start);
@@ -31,8 +35,7 @@ class CheckedVolume {
                                         Hand& hand);
   [[nodiscard]] Result<CheckedShard*> shard_of(std::size_t file);
 
-  const Store* store_;
-  bool sha_;
+  Open find_;
   std::vector<VolumeFile> files_;
   std::vector<ShardEntry> shards_;
   VolumeMap map_;

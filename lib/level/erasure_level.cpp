@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <memory>
 
-#include "codec/crc32c.hpp"
 #include "codec/reed_solomon.hpp"
-#include "format/parity_file.hpp"
 #include "level/checked_volume.hpp"
 #include "level/erasure_blame.hpp"
 #include "level/erasure_decode.hpp"
 #include "level/erasure_sources.hpp"
 #include "level/exchange.hpp"
+#include "level/parity_writer.hpp"
 #include "level/volume.hpp"
 #include "store/names.hpp"
 
@@ -57,63 +56,6 @@ Result<std::vector<std::vector<ShardEntry>>> learn_members(Comm& heads, const No
   return members;
 }
 
-static_assert(kSliceBytes == kBlockBytes, "each slice of parity is a block with a CRC");
-
-// A parity file while it is being computed.
-class ParityWriter {
- public:
-  ParityWriter(Store& store, FileName name, const ParityHeader& header, Combination code)
-      : store_(&store), name_(std::move(name)), header_(header), code_(std::move(code)) {}
-
-  Status consume(std::uint64_t offset, std::span<const Bytes> inputs) {
-    if (!writer_) {
-      auto created = store_->create(name_, header_.file_bytes(), names::owner_head());
-      if (!created) return fail(created.error());
-      writer_ = std::move(*created);
-      head_ = encode(header_);
-      if (auto status = writer_->write(0, head_); !status) return status;
-      whole_.update(head_);
-    }
-    // Computed straight into the mapped file, if the store maps.
-    const MutableBytes mapping = writer_->mapping();
-    const std::uint64_t length = inputs.front().size();
-    if (mapping.empty()) buffer_.resize(length);
-    const MutableBytes slice =
-        mapping.empty() ? MutableBytes(buffer_).first(length) : mapping.subspan(kParityHeaderBytes + offset, length);
-    code_.apply(inputs, slice);
-    if (header_.digest == BlockDigest::sha256)
-      whole_.update(slice);
-    else
-      crcs_.put(crc32c(slice));
-    if (mapping.empty()) {
-      if (auto status = writer_->write(kParityHeaderBytes + offset, slice); !status) return status;
-    }
-    return {};
-  }
-  // Writes what follows the parity. Returns what the manifest says of the file.
-  Result<ParityEntry> finish() {
-    ParityEntry entry{header_.column, header_.row, header_.file_bytes(), {}};
-    const Bytes crcs = crcs_.bytes();
-    entry.digest = header_.digest == BlockDigest::sha256 ? whole_.finish() : frame_digest(head_, crcs);
-    if (!writer_ || crcs.empty()) return entry;
-    if (auto status = writer_->write(header_.crc_offset(), crcs); !status) return fail(status.error());
-    return entry;
-  }
-  // Gives it its name.
-  Status commit() { return writer_ ? writer_->commit(header_.file_bytes(), true) : Status{}; }
-
- private:
-  Store* store_;
-  FileName name_;
-  ParityHeader header_;
-  Combination code_;
-  Buffer buffer_;
-  Buffer head_;
-  ByteWriter crcs_;
-  Sha256Stream whole_;  // where the digest is of the whole file
-  std::unique_ptr<Writer> writer_;
-};
-
 std::vector<Outgoing> chunks_to_send(const NodeContext& node, const Seat& seat, const DirName& dir,
                                      const std::vector<ShardEntry>& own, std::uint64_t chunk) {
   std::vector<Outgoing> outgoing;
@@ -126,17 +68,6 @@ std::vector<Outgoing> chunks_to_send(const NodeContext& node, const Seat& seat, 
     }
   }
   return outgoing;
-}
-
-// What a parity file is to have. A CRC can be forged. A file that is made again gets what it had, so that it fits the
-// manifest that names it until there is a new one.
-BlockDigest digest_of(const NodeContext& node, const Holding& holding, const ParityHeader& header) {
-  if (node.sealer.has_key()) return BlockDigest::sha256;
-  if (!holding.erasure) return BlockDigest::crc32c;
-  const auto is_whole = [&](const ParityEntry& had) {
-    return had.column == header.column && had.row == header.row && had.bytes == kParityHeaderBytes + header.chunk_bytes;
-  };
-  return std::ranges::any_of(holding.erasure->parity, is_whole) ? BlockDigest::sha256 : BlockDigest::crc32c;
 }
 
 using ParityWriters = std::vector<std::shared_ptr<ParityWriter>>;
@@ -160,7 +91,7 @@ Status encode_group(Comm& heads, const NodeContext& node, NodeManifest& manifest
   for (std::uint32_t row = 0; row < rows; ++row) {
     const std::uint32_t column = seat.shape.column_of_parity(seat.index, row);
     ParityHeader header{manifest.identity, node.layout.id(), column, row, chunk};
-    header.digest = digest_of(node, holding, header);
+    header.digest = digest_for(node.sealer.has_key(), holding.erasure ? &*holding.erasure : nullptr, header);
     auto writer = std::make_shared<ParityWriter>(*node.local, names::parity(dir, {column, row, header.layout}), header,
                                                  code->encode_row(row));
     Incoming stream{column * seat.shape.m + row, {}, chunk, [writer](std::uint64_t offset, std::span<const Bytes> in) {

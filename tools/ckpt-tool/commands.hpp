@@ -87,6 +87,15 @@ struct CopyRequest {
 };
 [[nodiscard]] cairn::Result<ExitCode> copy_version(const CopyRequest& request);
 
+struct RebuildRequest {
+  Target target;
+  std::string version;  // a number, a label, or "newest"; empty: all
+  bool json = false;
+  bool yes = false;  // else only shows what would be written
+};
+// kDamage: something cannot be rebuilt.
+[[nodiscard]] cairn::Result<ExitCode> rebuild_versions(const RebuildRequest& request);
+
 struct RemovalRequest {
   Target target;
   bool json = false;

@@ -24,8 +24,10 @@ constexpr const char* kExitCodes =
 constexpr const char* kAbout =
     "Shows and verifies the snapshots of a Cairn job, plans how often to take them, and reports why a job hangs or\n"
     "which of its nodes are sick.\n"
-    "delete and prune remove snapshots of a job that does not run. Other commands change no store of the job but with\n"
-    "health --clear and --report, so they may be used while the job runs.\n";
+    "delete and prune remove snapshots of a job that does not run; rebuild writes what its node stores have lost. "
+    "Other\n"
+    "commands change no store of the job but with health --clear and --report, so they may be used while the job "
+    "runs.\n";
 
 constexpr const char* kExamples =
     "Examples:\n"
@@ -61,6 +63,18 @@ constexpr const char* kCopyExamples =
     "Examples:\n"
     "  ckpt-tool copy --config heat.ini 52 /archive/heat\n"
     "  ckpt-tool copy --config heat.ini 52 /archive/heat --yes";
+
+constexpr const char* kRebuildExamples =
+    "Reads all files, as verify does. Without --yes, only shows what would be written. Refused while the job runs. "
+    "Writes\n"
+    "node stores only. For a node whose store is lost, make an empty directory DIR/JOB, and name DIR with --local.\n"
+    "Exit codes:\n"
+    "  0  done, or without --yes: this would be done; or there is nothing to rebuild\n"
+    "  1  the same, but something cannot be rebuilt\n"
+    "  2  the arguments are wrong, the job runs, or a store failed\n"
+    "Examples:\n"
+    "  ckpt-tool rebuild --config heat.ini\n"
+    "  ckpt-tool rebuild --config heat.ini newest --yes";
 
 constexpr const char* kRemovalExitCodes =
     "Exit codes:\n"
@@ -305,6 +319,18 @@ CLI::App* add_pin(CLI::App& app, ckpt_tool::PinRequest& request, const char* nam
   return command;
 }
 
+CLI::App* add_rebuild(CLI::App& app, ckpt_tool::RebuildRequest& request) {
+  CLI::App* const command = app.add_subcommand(
+      "rebuild", "Write lost and damaged shards, copies and parity again, for a job that does not run");
+  add_target(*command, request.target);
+  command->add_option("VERSION", request.version,
+                      "The snapshot: its version or label, as list shows them, or newest. Default: all");
+  command->add_flag("--json", request.json, "Print JSON; the man page names its members");
+  command->add_flag("--yes", request.yes, "Rebuild, instead of showing what would be written");
+  command->footer(kRebuildExamples);
+  return command;
+}
+
 CLI::App* add_removal(CLI::App& app, ckpt_tool::RemovalRequest& request, const char* name, const char* about) {
   CLI::App* const command = app.add_subcommand(name, about);
   add_target(*command, request.target);
@@ -380,6 +406,9 @@ int run(int argc, char** argv) {
   CLI::App* pinning = add_pin(app, pins, "pin", "Keep a snapshot of a job that does not run in the global store");
   CLI::App* unpinning = add_pin(app, pins, "unpin", "Let retention remove a pinned snapshot again");
 
+  ckpt_tool::RebuildRequest rebuilds;
+  CLI::App* rebuilding = add_rebuild(app, rebuilds);
+
   ckpt_tool::RemovalRequest deletion;
   CLI::App* deleting = add_delete(app, deletion);
   ckpt_tool::RemovalRequest pruning;
@@ -408,21 +437,22 @@ int run(int argc, char** argv) {
     ckpt_tool::complain(std::string(error.what()) + " (see ckpt-tool --help)");
     return ckpt_tool::kUnusable;
   }
-  const auto code = list->parsed()        ? ckpt_tool::list(request)
-                    : inspect->parsed()   ? ckpt_tool::inspect(request)
-                    : hang->parsed()      ? ckpt_tool::hang(hanging)
-                    : health->parsed()    ? ckpt_tool::health(sick)
-                    : exporting->parsed() ? ckpt_tool::export_regions(exports)
-                    : copying->parsed()   ? ckpt_tool::copy_version(copies)
-                    : pinning->parsed()   ? ckpt_tool::pin_version(pins)
-                    : unpinning->parsed() ? ckpt_tool::unpin_version(pins)
-                    : deleting->parsed()  ? ckpt_tool::delete_versions(deletion)
-                    : prune->parsed()     ? ckpt_tool::prune(pruning)
-                    : trace->parsed()     ? ckpt_tool::trace(traces)
-                    : on_ranks.ranks      ? ckpt_tool::plan_ranks(on_ranks)
-                    : plan->parsed()      ? ckpt_tool::plan(options.scenario)
-                    : simulate->parsed()  ? ckpt_tool::simulate(options)
-                                          : ckpt_tool::verify(request);
+  const auto code = list->parsed()         ? ckpt_tool::list(request)
+                    : inspect->parsed()    ? ckpt_tool::inspect(request)
+                    : hang->parsed()       ? ckpt_tool::hang(hanging)
+                    : health->parsed()     ? ckpt_tool::health(sick)
+                    : exporting->parsed()  ? ckpt_tool::export_regions(exports)
+                    : copying->parsed()    ? ckpt_tool::copy_version(copies)
+                    : pinning->parsed()    ? ckpt_tool::pin_version(pins)
+                    : unpinning->parsed()  ? ckpt_tool::unpin_version(pins)
+                    : rebuilding->parsed() ? ckpt_tool::rebuild_versions(rebuilds)
+                    : deleting->parsed()   ? ckpt_tool::delete_versions(deletion)
+                    : prune->parsed()      ? ckpt_tool::prune(pruning)
+                    : trace->parsed()      ? ckpt_tool::trace(traces)
+                    : on_ranks.ranks       ? ckpt_tool::plan_ranks(on_ranks)
+                    : plan->parsed()       ? ckpt_tool::plan(options.scenario)
+                    : simulate->parsed()   ? ckpt_tool::simulate(options)
+                                           : ckpt_tool::verify(request);
   if (code) return *code;
   ckpt_tool::complain(code.error().text());
   return ckpt_tool::kUnusable;

@@ -117,12 +117,13 @@ _ckpt_tool() {
   local scenario='--cost --recovery --mtbf --node-mtbf --nodes --shares --levels --measured'
   local options
   case $command in
-    '') options='list inspect verify export copy pin unpin delete prune hang health trace plan simulate --version' ;;
+    '') options='list inspect verify export copy pin unpin rebuild delete prune hang health trace plan simulate --version' ;;
     list) options=$stores ;;
     inspect) options="$stores --version --details" ;;
     verify) options="$stores --version --quiet" ;;
     export) options="${stores% --json} --to --rank --partial" ;;
     copy) options="$stores --yes" ;;
+    rebuild) options="$stores --yes" ;;
     pin | unpin) options="${stores% --json}" ;;
     delete) options="$stores --yes --force" ;;
     prune) options="$stores --yes --keep" ;;

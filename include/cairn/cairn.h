@@ -425,6 +425,15 @@ int cairn_put(cairn_object* object, const void* bytes, size_t count);
  * Returns: CAIRN_ERR_USAGE if the name or the path is not valid. If a file cannot be put back, cairn_restore returns
  * CAIRN_ERR_STORAGE on all ranks; the text names rank and file. */
 int cairn_protect_file(cairn_session* session, const char* name, const char* path);
+/* Protects a directory that this rank writes to, with all files and directories in it, as one region. What holds for
+ * cairn_protect_file holds for each of its files: cairn_restore prepares all of them before it changes any, and
+ * permissions are restored, too. Directories that are missing are made. Files that have appeared since the snapshot
+ * stay. A snapshot fails on all ranks if there is a link in the directory, or a special file, or if anything changes
+ * meanwhile; the text names it. Kinds are those of a file.
+ *
+ * Local.
+ * Returns: as cairn_protect_file. */
+int cairn_protect_directory(cairn_session* session, const char* name, const char* path);
 /* Ends the protection of a region: later snapshots do not contain it.
  *
  * Local.

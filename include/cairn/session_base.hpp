@@ -155,11 +155,12 @@ struct RegionAccess {
   std::function<std::size_t()> elements;    // empty: as the shape says
   std::function<void(std::size_t)> resize;  // empty: cannot change
   std::function<void*()> data;
-  bool fixed_size = false;  // restore() must not call `resize`
-  std::string file;         // path of a file, which has none of the functions above
-  SaveObject save;          // of an object, which has none either
-  LoadObject load;          // the same
-  AnyKind kind;             // what it is to the whole job; of a part of a global array none
+  bool fixed_size = false;    // restore() must not call `resize`
+  std::string file;           // path of a file, which has none of the functions above
+  bool is_directory = false;  // the path is that of a directory
+  SaveObject save;            // of an object, which has none either
+  LoadObject load;            // the same
+  AnyKind kind;               // what it is to the whole job; of a part of a global array none
 };
 
 }  // namespace detail
@@ -296,6 +297,24 @@ class SessionBase {
   template <RegionKind K>
   void protect_file(const std::string& name, const std::string& path, K kind) {
     protect_access(name, of_kind(access_to_file(path), std::move(kind)));
+  }
+
+  // Protects a directory that this rank writes to, with all files and directories in it, as one region. What holds for
+  // protect_file() holds for each of its files: restore() prepares all of them before it changes any, and permissions
+  // are restored, too. Directories that are missing are made. Files that have appeared since the snapshot stay. A
+  // snapshot fails on all ranks if there is a link in the directory, or a special file, or if anything changes
+  // meanwhile; the error names it.
+  //
+  // Local.
+  // Throws: as protect_file().
+  void protect_directory(const std::string& name, const std::string& path) {
+    protect_access(name, access_to_directory(path));
+  }
+  // The same with a kind, as for a file. Local.
+  // Throws: kind `usage` as above, and for a sequence.
+  template <RegionKind K>
+  void protect_directory(const std::string& name, const std::string& path, K kind) {
+    protect_access(name, of_kind(access_to_directory(path), std::move(kind)));
   }
 
   // Protects the elements that a span refers to. The session does not keep the span itself. Their number is fixed:
@@ -625,6 +644,11 @@ class SessionBase {
   static detail::RegionAccess access_to_file(const std::string& path) {
     detail::RegionAccess access;
     access.file = path;
+    return access;
+  }
+  static detail::RegionAccess access_to_directory(const std::string& path) {
+    detail::RegionAccess access = access_to_file(path);
+    access.is_directory = true;
     return access;
   }
   static detail::RegionAccess access_to_saved(SaveObject save, LoadObject load) {

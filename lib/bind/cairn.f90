@@ -102,7 +102,7 @@ module cairn
     cairn_restore_region, cairn_restore_info, cairn_comm, cairn_watch, cairn_suspect, cairn_should_stop, cairn_failed, &
     cairn_catches_up, cairn_recover, cairn_state, cairn_finalize, cairn_abandon, cairn_version, cairn_build_info, &
     cairn_error_text, cairn_set_log, cairn_log
-  public :: cairn_protect_file, cairn_protect_object, cairn_save, cairn_load, cairn_put, cairn_get
+  public :: cairn_protect_file, cairn_protect_directory, cairn_protect_object, cairn_save, cairn_load, cairn_put, cairn_get
   public :: cairn_safe_version, cairn_stored_total, cairn_sequence_part, cairn_like, cairn_of_rank
 
   ! A subroutine that receives a line of the log: see cairn_set_log.
@@ -347,6 +347,12 @@ module cairn
       integer(c_int) :: code
     end function
     function c_protect_file(session, name, path) bind(c, name='cairn_protect_file') result(code)
+      import :: c_ptr, c_char, c_int
+      type(c_ptr), value :: session
+      character(kind=c_char), intent(in) :: name(*), path(*)
+      integer(c_int) :: code
+    end function
+    function c_protect_directory(session, name, path) bind(c, name='cairn_protect_directory') result(code)
       import :: c_ptr, c_char, c_int
       type(c_ptr), value :: session
       character(kind=c_char), intent(in) :: name(*), path(*)
@@ -778,6 +784,17 @@ contains
     integer, intent(out) :: code
     type(cairn_kind), optional, intent(in) :: kind
     code = c_protect_file(session%handle, c_text(name), c_text(path))
+    if (code == CAIRN_OK .and. present(kind)) code = set_kind(session, name, kind)
+  end subroutine
+
+  ! Protects a directory that this rank writes to, with all files and directories in it: see cairn.h. As a file, it may
+  ! have a kind. Local.
+  subroutine cairn_protect_directory(session, name, path, code, kind)
+    type(cairn_session), intent(in) :: session
+    character(*), intent(in) :: name, path
+    integer, intent(out) :: code
+    type(cairn_kind), optional, intent(in) :: kind
+    code = c_protect_directory(session%handle, c_text(name), c_text(path))
     if (code == CAIRN_OK .and. present(kind)) code = set_kind(session, name, kind)
   end subroutine
 

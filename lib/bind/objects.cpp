@@ -63,6 +63,16 @@ int cairn_protect_file(cairn_session* session, const char* name, const char* pat
   });
 }
 
+int cairn_protect_directory(cairn_session* session, const char* name, const char* path) {
+  return cairn::bind::with(session, [&](const cairn::Session&) {
+    cairn::detail::RegionAccess access;
+    access.file = cairn::bind::text_or_empty(path);
+    access.is_directory = true;
+    session->protect(cairn::bind::text_or_empty(name), std::move(access));
+    return CAIRN_OK;
+  });
+}
+
 int cairn_put(cairn_object* object, const void* bytes, size_t count) {
   if (object == nullptr || (bytes == nullptr && count > 0))
     return cairn::bind::refuse(CAIRN_ERR_USAGE, "cairn_put: object or bytes is NULL");

@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "format/directory_table.hpp"
+
 namespace cairn {
 namespace {
 
@@ -142,6 +144,7 @@ std::string demangled(const std::string& type_name, std::uint32_t element_bytes)
 
 std::string text_of_type(const RegionInfo& region, const std::string& type_name) {
   if (region.is_object()) return fmt::format("object({} B)", region.size_bytes());
+  if (is_directory(region)) return fmt::format("directory({} B)", region.size_bytes());
   if (region.is_file()) return fmt::format("file({} B)", region.size_bytes());
   std::string text(cairn::name(region.type));
   if (region.type == ElementType::opaque) text += fmt::format("({}, {} B)", type_name, region.element_bytes);

@@ -1,51 +1,41 @@
-// A file of the application that snapshots contain. A snapshot reads it straight into the shard. A restore prepares the
-// file as it was, and puts it in place when all ranks have read the same snapshot.
+// A file of the application that snapshots contain.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
 
-#include "base/bytes.hpp"
-#include "base/error.hpp"
 #include "base/ids.hpp"
-#include "format/shard.hpp"
+#include "session/protected_path.hpp"
 #include "store/posix/user_file.hpp"
 
 namespace cairn {
 
-class ProtectedFile {
+class ProtectedFile final : public ProtectedPath {
  public:
   // `self`: ranks that protect one path do not disturb each other.
   ProtectedFile(const std::string& path, Rank self);
 
-  // For a snapshot: open() once, then read() until close(). read() of the last byte fails if the file has changed.
-  [[nodiscard]] Status open();
-  [[nodiscard]] Status read(std::uint64_t offset, MutableBytes into) const;
-  void close();
-  // As it was opened, or as it is in a restore.
-  [[nodiscard]] std::uint64_t size() const { return size_; }
-  [[nodiscard]] std::uint32_t mode() const { return file_->mode(); }
-
-  // For a restore: prepare() from a region of a shard; or from memory, of another number of ranks. Then put_back(). The
-  // errors of the application's own file are none of the shard.
-  [[nodiscard]] Status prepare(const ShardFile& shard, const PlacedRegion& region);
-  MutableBytes use_memory(std::uint64_t size_bytes);
-  [[nodiscard]] MutableBytes memory() { return memory_; }
-  [[nodiscard]] Status prepare_from_memory();
-  [[nodiscard]] Status put_back();
-  // What was prepared is not needed.
-  void forget();
+  [[nodiscard]] std::string text(const std::string& region) const override;
+  [[nodiscard]] Status open() override;
+  [[nodiscard]] Status read(std::uint64_t offset, MutableBytes into) override;
+  void close() override { file_.reset(); }
+  [[nodiscard]] std::string type_name() const override;
 
  private:
-  [[nodiscard]] Status begin(std::uint64_t size_bytes, std::optional<std::uint32_t> mode);
+  [[nodiscard]] Status begin(std::uint64_t size_bytes, const RegionInfo* stored) override;
+  [[nodiscard]] Status add(Bytes bytes) override { return replacement_->add(bytes); }
+  [[nodiscard]] Status finish() override { return replacement_->finish(); }
+  [[nodiscard]] Status apply() override { return replacement_->apply(); }
+  void drop() override { replacement_.reset(); }
 
-  std::string path_;  // absolute: a program may change its directory
+  std::string path_;
   std::string tag_;
-  std::uint64_t size_ = 0;
   std::optional<posix::UserFile> file_;
   std::optional<posix::FileReplacement> replacement_;
-  Buffer memory_;
 };
+
+// Tells apart what ranks prepare at one path.
+[[nodiscard]] std::string tag_of(Rank self);
 
 }  // namespace cairn

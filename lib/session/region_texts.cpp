@@ -52,8 +52,6 @@ std::string list_text(const std::vector<std::string>& regions) {
   return regions.empty() ? "none" : first_few(regions, kShown);
 }
 
-std::string file_text(const std::string& name) { return fmt::format("file \"{}\"", name); }
-
 std::string object_text(const std::string& name) { return fmt::format("object \"{}\"", name); }
 
 Error null_pointer(const RegionInfo& region) {

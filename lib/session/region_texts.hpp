@@ -13,8 +13,7 @@ namespace cairn {
 [[nodiscard]] std::string text_of(const RegionInfo& region);
 // "plate float64[100], step int32": the first few.
 [[nodiscard]] std::string list_text(const std::vector<std::string>& regions);
-// file "log", object "mesh"
-[[nodiscard]] std::string file_text(const std::string& name);
+// object "mesh"
 [[nodiscard]] std::string object_text(const std::string& name);
 [[nodiscard]] Error null_pointer(const RegionInfo& region);
 

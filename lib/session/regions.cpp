@@ -8,7 +8,10 @@
 
 #include <fmt/format.h>
 
+#include "format/directory_table.hpp"
 #include "reshape/tiles.hpp"
+#include "session/protected_directory.hpp"
+#include "session/protected_file.hpp"
 #include "session/region_texts.hpp"
 
 namespace cairn {
@@ -36,11 +39,10 @@ Status check_kind(const RegionInfo& region, const detail::AnyKind& kind) {
   const auto* like = std::get_if<Like>(&kind);
   const bool is_sequence =
       like != nullptr || std::holds_alternative<Sequence>(kind) || std::holds_alternative<SequencePart>(kind);
-  if (is_sequence && (region.is_object() || region.is_file())) {
-    return fail(
-        Code::invalid_argument,
-        fmt::format("region \"{}\" is {}, and no sequence", region.name, region.is_object() ? "an object" : "a file"),
-        "it can be the same on all ranks, or of one old rank");
+  if (is_sequence && (region.is_object() || region.is_file() || is_directory(region))) {
+    const char* const what = region.is_object() ? "an object" : region.is_file() ? "a file" : "a directory";
+    return fail(Code::invalid_argument, fmt::format("region \"{}\" is {}, and no sequence", region.name, what),
+                "it can be the same on all ranks, or of one old rank");
   }
   if (is_sequence && region.shape.empty()) {
     return fail(Code::invalid_argument, fmt::format("region \"{}\" is one value, and no sequence", region.name),
@@ -74,8 +76,8 @@ void make_object(detail::RegionAccess& access, const std::shared_ptr<SavedObject
 }
 
 // In an exchange with other ranks it is in memory.
-void make_file(detail::RegionAccess& access, const std::shared_ptr<ProtectedFile>& file) {
-  access.type_name = kFileType;
+void make_file(detail::RegionAccess& access, const std::shared_ptr<ProtectedPath>& file) {
+  access.type_name = access.is_directory ? kDirectoryType : kFileType;
   access.elements = [file] { return file->size(); };
   access.resize = [file](std::size_t bytes) { file->use_memory(bytes); };
   access.data = [file]() -> void* { return file->memory().data(); };
@@ -87,7 +89,10 @@ void make_file(detail::RegionAccess& access, const std::shared_ptr<ProtectedFile
 Regions::Region Regions::region_of(const std::string& name, detail::RegionAccess access) const {
   Region region;
   if (!access.file.empty()) {
-    region.file = std::make_shared<ProtectedFile>(access.file, self_);
+    if (access.is_directory)
+      region.file = std::make_shared<ProtectedDirectory>(access.file, self_);
+    else
+      region.file = std::make_shared<ProtectedFile>(access.file, self_);
     make_file(access, region.file);
   }
   if (access.save) {
@@ -146,8 +151,9 @@ bool Regions::Region::has_place_other_than(const RegionInfo& stored) const {
 
 Status Regions::protect(const std::string& name, detail::RegionAccess access) {
   if (!access.data && access.file.empty() && (!access.save || !access.load))
-    return fail(Code::invalid_argument,
-                fmt::format("protect: a function of object \"{}\", or the path of a file, is empty", name));
+    return fail(
+        Code::invalid_argument,
+        fmt::format("protect: a function of object \"{}\", or the path of a file or directory, is empty", name));
   Region region = region_of(name, std::move(access));
   if (auto status = check(region.info); !status) return status;
   if (auto status = check_kind(region.info, region.kind); !status) return status;
@@ -228,8 +234,8 @@ Result<const ShardPlan*> Regions::plan() {
 Status Regions::open_files() {
   for (Region& region : regions_) {
     if (!region.file) continue;
-    if (auto opened = region.file->open(); !opened) return fail(opened.error().in(file_text(region.info.name)));
-    std::string type = fmt::format("{} {:03o}", kFileType, region.file->mode());
+    if (auto opened = region.file->open(); !opened) return fail(opened.error().in(region.file->text(region.info.name)));
+    std::string type = region.file->type_name();
     if (type != region.info.type_name) plan_.reset();
     region.info.type_name = std::move(type);
   }
@@ -262,7 +268,7 @@ Result<Regions::Capture> Regions::capture() {
     read = [files = std::move(files)](std::size_t region, std::uint64_t offset, MutableBytes into) {
       const Region& file = *files.at(region);
       auto done = file.file->read(offset, into);
-      return done ? done : Status(fail(done.error().in(file_text(file.info.name))));
+      return done ? done : Status(fail(done.error().in(file.file->text(file.info.name))));
     };
   return Capture{**now, captured_, std::move(read)};
 }
@@ -280,7 +286,7 @@ Status Regions::prepare_files() {
   for (const Region& region : regions_) {
     if (!region.file) continue;
     if (auto done = region.file->prepare_from_memory(); !done)
-      return fail(done.error().in(file_text(region.info.name)));
+      return fail(done.error().in(region.file->text(region.info.name)));
   }
   return {};
 }
@@ -293,7 +299,7 @@ bool Regions::have_to_complete(const std::string& only) const {
 Status Regions::complete(const std::string& only) {
   for (const Region& region : regions_) {
     if (!region.file || !region.is_asked(only)) continue;
-    if (auto done = region.file->put_back(); !done) return fail(done.error().in(file_text(region.info.name)));
+    if (auto done = region.file->put_back(); !done) return fail(done.error().in(region.file->text(region.info.name)));
   }
   for (const Region& region : regions_) {
     if (!region.object || !region.is_asked(only)) continue;
@@ -378,7 +384,7 @@ Status Regions::restore(const ShardFile& file, const std::string& only) {
   for (const Region& region : regions_) {
     if (!region.file || !region.is_asked(only)) continue;
     auto prepared = region.file->prepare(*shard, shard->regions()[*shard->find(region.info.name)]);
-    if (!prepared) return fail(prepared.error().in(file_text(region.info.name)));
+    if (!prepared) return fail(prepared.error().in(region.file->text(region.info.name)));
   }
   return {};
 }

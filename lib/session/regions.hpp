@@ -19,7 +19,7 @@
 #include "format/shard.hpp"
 #include "format/shard_plan.hpp"
 #include "reshape/share.hpp"
-#include "session/protected_file.hpp"
+#include "session/protected_path.hpp"
 #include "session/saved_object.hpp"
 #include "session/stored_regions.hpp"
 
@@ -95,10 +95,10 @@ class Regions {
     std::function<void*()> data;
     // One of them, or none; the functions above refer to it then.
     std::shared_ptr<SavedObject> object;
-    std::shared_ptr<ProtectedFile> file;
-    bool fixed_size = false;             // a container that a restore must not resize
-    detail::AnyKind kind;                // what it is to the whole job, if its place does not tell
-    std::uint64_t planned_elements = 0;  // of a container: those that the plan has
+    std::shared_ptr<ProtectedPath> file;  // or a directory
+    bool fixed_size = false;              // a container that a restore must not resize
+    detail::AnyKind kind;                 // what it is to the whole job, if its place does not tell
+    std::uint64_t planned_elements = 0;   // of a container: those that the plan has
 
     // By a restore of all regions (empty), or of the one named.
     [[nodiscard]] bool is_asked(const std::string& only) const { return only.empty() || info.name == only; }

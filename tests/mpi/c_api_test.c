@@ -145,19 +145,21 @@ static int load_list(const void* bytes, size_t count, void* data) {
   return list.cannot;
 }
 
-/* A file of this rank, with as many lines as there were steps. */
+/* A file of this rank, with as many lines as there were steps; and one more, in a directory of this rank. */
 static char lines_path[300];
+static char out_path[300];
+static char in_out_path[310];
 
-static void fill_lines(int step) {
-  FILE* const file = fopen(lines_path, "w");
+static void fill_lines(const char* path, int step) {
+  FILE* const file = fopen(path, "w");
   CHECK(file != NULL);
   for (int i = 1; i <= step; ++i) fprintf(file, "line %d\n", i);
   CHECK(fclose(file) == 0);
 }
 
-static int are_lines_of_step(int step) {
+static int are_lines_of_step(const char* path, int step) {
   int count = 0;
-  FILE* const file = fopen(lines_path, "r");
+  FILE* const file = fopen(path, "r");
   if (file == NULL) return 0;
   for (int c = getc(file); c != EOF; c = getc(file)) count += c == '\n';
   fclose(file);
@@ -168,14 +170,15 @@ static void compute(State* state, int rank, int step) {
   fill(state, rank, step);
   fill_pointers(rank, step);
   fill_list(rank, step);
-  fill_lines(step);
+  fill_lines(lines_path, step);
+  fill_lines(in_out_path, step);
 }
 
 static int is_of_step(const State* state, int rank, int step) {
   State expected;
   fill(&expected, rank, step);
-  return are_pointers_of_step(rank, step) && is_list_of_step(rank, step) && are_lines_of_step(step) &&
-         memcmp(state->plate, expected.plate, sizeof expected.plate) == 0 &&
+  return are_pointers_of_step(rank, step) && is_list_of_step(rank, step) && are_lines_of_step(lines_path, step) &&
+         are_lines_of_step(in_out_path, step) && memcmp(state->plate, expected.plate, sizeof expected.plate) == 0 &&
          memcmp(state->table, expected.table, sizeof expected.table) == 0 &&
          memcmp(state->particles, expected.particles, sizeof expected.particles) == 0 && state->step == step;
 }
@@ -197,6 +200,7 @@ static void protect(cairn_session* session, State* state) {
   CHECK(cairn_protect_object(session, "list", save_list, load_list, &list) == CAIRN_OK);
   CHECK(cairn_kind_of_rank(session, "list", (uint32_t)rank) == CAIRN_OK);
   CHECK(cairn_protect_file(session, "lines", lines_path) == CAIRN_OK);
+  CHECK(cairn_protect_directory(session, "out", out_path) == CAIRN_OK);
 
   const size_t rows[] = {2, kCells / 2};
   const size_t part[] = {kCols};
@@ -236,6 +240,8 @@ static void check_wrong_arguments(cairn_session* session) {
   CHECK_ERROR(cairn_protect_pointer_opaque(session, "a", &pointers.part, "T", 0, 1), CAIRN_ERR_USAGE, "element size");
   CHECK_ERROR(cairn_protect_object(session, "a", NULL, load_list, NULL), CAIRN_ERR_USAGE, "is empty");
   CHECK_ERROR(cairn_protect_file(session, "a", NULL), CAIRN_ERR_USAGE, "is empty");
+  CHECK_ERROR(cairn_protect_directory(session, "a", ""), CAIRN_ERR_USAGE, "is empty");
+  CHECK_ERROR(cairn_kind_sequence(session, "out"), CAIRN_ERR_USAGE, "a directory");
   CHECK_ERROR(cairn_kind_sequence(session, "list"), CAIRN_ERR_USAGE, "no sequence");
   CHECK_ERROR(cairn_put(NULL, "a", 1), CAIRN_ERR_USAGE, "NULL");
   CHECK_ERROR(cairn_unprotect(session, "nobody"), CAIRN_ERR_USAGE, "nobody");
@@ -428,7 +434,6 @@ static void hear(int level, const char* line, void* data) {
 }
 
 static void write_config(const char* path, const char* directory, int first) {
-  mkdir(directory, 0700); /* the second run finds it there */
   FILE* file = fopen(path, "w");
   CHECK(file != NULL);
   fprintf(file, "[job]\nname = c-api\n[storage]\nlocal = %s/local\nglobal = %s/global\n", directory, directory);
@@ -447,6 +452,10 @@ int main(int argc, char** argv) {
   char config[4096];
   snprintf(config, sizeof config, "%s/%s.ini", argv[2], argv[1]);
   snprintf(lines_path, sizeof lines_path, "%s/lines%d", argv[2], world_rank);
+  snprintf(out_path, sizeof out_path, "%s/out%d", argv[2], world_rank);
+  snprintf(in_out_path, sizeof in_out_path, "%s/lines", out_path);
+  mkdir(argv[2], 0700); /* another rank or the first run may have made it */
+  if (first) CHECK(mkdir(out_path, 0700) == 0);
   if (world_rank == 0) write_config(config, argv[2], first);
 
   check_version();

@@ -38,7 +38,7 @@ program fortran_api_test
   complex(real64), target :: phase
   logical, target :: flags(2)
   character(16) :: life, version_wanted
-  character(512) :: directory, lines_path
+  character(512) :: directory, lines_path, out_path
   integer :: rank, code, world_rank
   integer :: lines = 0, errors = 0  ! of the log
 
@@ -190,7 +190,7 @@ contains
   end subroutine
 
   subroutine protect_all()
-    integer :: codes(12)
+    integer :: codes(13)
     call cairn_protect(session, 'tiny', tiny, codes(1))
     call cairn_protect(session, 'small', small, codes(2))
     call cairn_protect(session, 'step', step, codes(3))
@@ -205,24 +205,36 @@ contains
     call cairn_protect_object(session, 'points', save_points, load_points, codes(11), kind=cairn_of_rank(rank))
     write (lines_path, '(2a, i0)') trim(directory), '/lines', rank
     call cairn_protect_file(session, 'lines', lines_path, codes(12), kind=cairn_of_rank(rank))
+    write (out_path, '(2a, i0)') trim(directory), '/out', rank
+    call cairn_protect_directory(session, 'out', out_path, codes(13), kind=cairn_of_rank(rank))
     call check(all(codes == CAIRN_OK), 'protect')
   end subroutine
 
-  ! As many lines as the step says.
+  ! As many lines as the step says, in the file and in one in the directory.
   subroutine fill_lines(of_step)
     integer, intent(in) :: of_step
-    integer :: unit, i
     write (lines_path, '(2a, i0)') trim(directory), '/lines', rank
-    open (newunit=unit, file=lines_path, action='write', status='replace')
+    write (out_path, '(2a, i0)') trim(directory), '/out', rank
+    call execute_command_line('mkdir -p '//trim(out_path))
+    call fill_file(lines_path, of_step)
+    call fill_file(trim(out_path)//'/lines', of_step)
+  end subroutine
+
+  subroutine fill_file(path, of_step)
+    character(*), intent(in) :: path
+    integer, intent(in) :: of_step
+    integer :: unit, i
+    open (newunit=unit, file=path, action='write', status='replace')
     do i = 1, of_step
       write (unit, '(i0)') i
     end do
     close (unit)
   end subroutine
 
-  integer function lines_in_file() result(count)
+  integer function lines_in_file(path) result(count)
+    character(*), intent(in) :: path
     integer :: unit, status
-    open (newunit=unit, file=lines_path, action='read')
+    open (newunit=unit, file=path, action='read')
     count = -1
     status = 0
     do while (status == 0)
@@ -282,7 +294,8 @@ contains
       step == of_step .and. count == 10_int64**12 + of_step .and. all(plate == expected_plate(of_step)) .and. &
       all(coarse == real(rank, real32) / (of_step + 1)) .and. all(wave == cmplx(rank, of_step, real32)) .and. &
       phase == cmplx(of_step, rank, real64) .and. are_points_of_step(of_step) .and. &
-      lines_in_file() == of_step .and. all(flags .eqv. [mod(of_step, 2) == 1, .true.])
+      lines_in_file(lines_path) == of_step .and. lines_in_file(trim(out_path)//'/lines') == of_step .and. &
+      all(flags .eqv. [mod(of_step, 2) == 1, .true.])
   end function
 
   logical function are_points_of_step(of_step)

@@ -3,6 +3,7 @@
     python_objects.py LIFE CONFIG
 """
 
+import os
 import random
 import sys
 from collections import deque
@@ -75,10 +76,15 @@ with cairn.Session(MPI.COMM_WORLD, config) as session:
     for name, data in objects.items():
         session.protect(name, data, kind=cairn.of_rank(rank))
     session.protect_file("lines", path, kind=cairn.of_rank(rank))
+    results = f"results{rank}"
+    session.protect_directory("results", results, kind=cairn.of_rank(rank))
     if life == "first":
         expect(session.restore() is None, "a fresh start")
         with open(path, "w") as lines:
             lines.write(f"line of rank {rank}\n")
+        os.makedirs(f"{results}/part")
+        with open(f"{results}/part/one", "w") as one:
+            one.write("one")
         step.value += 1
         session.label("first caf\xe9")
         session.attribute("time", np.float64(0.5))
@@ -88,6 +94,7 @@ with cairn.Session(MPI.COMM_WORLD, config) as session:
     else:
         with open(path, "a") as lines:
             lines.write("a line too much\n")
+        os.remove(f"{results}/part/one")
         Careful.cannot = rank == 1
         try:
             session.restore()
@@ -106,4 +113,6 @@ with cairn.Session(MPI.COMM_WORLD, config) as session:
         expect(facts(objects) == facts(state(rank, True)), facts(objects))
         with open(path) as lines:
             expect(lines.read() == f"line of rank {rank}\n", "the file")
+        with open(f"{results}/part/one") as one:
+            expect(one.read() == "one", "the directory")
         print("all came back", flush=True)

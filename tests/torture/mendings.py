@@ -29,9 +29,9 @@ class Mending(NamedTuple):
 MENDINGS = [
     # Objects and files of the application.
     Mending("files are put back before all ranks have read the same snapshot", [
-        Edit("lib/session/protected_file.cpp",
-             "  }\n  return of_own_file(replacement_->finish());\n",
-             "  }\n  return of_own_file(replacement_->finish()).and_then([&] { return put_back(); });\n"),
+        Edit("lib/session/protected_path.cpp",
+             "  }\n  return of_own_file(finish());\n",
+             "  }\n  return of_own_file(finish()).and_then([&] { return put_back(); });\n"),
     ], seen_by="Files.are_all_left_as_they_were_if_one_cannot_be_put_back", test="cluster_files"),
     Mending("what cannot be loaded on one rank is no error on the others", [
         Edit("lib/session/session_restore.cpp",

@@ -53,15 +53,26 @@ Error missing(Error error, const char* hint) {
   return error;
 }
 
-Error changed(const std::string& path) {
-  return Error{Code::io, "has changed while it was read", "write to it between snapshots only"}.in_file(path);
-}
-
 bool is_zero(Bytes bytes) {
   return std::ranges::all_of(bytes, [](std::byte one) { return one == std::byte{0}; });
 }
 
+// Then the rest of the digest of the file's name.
+constexpr std::string_view kTemporary = ".cairn-";
+constexpr std::size_t kDigestLetters = 16;
+
 }  // namespace
+
+bool is_temporary_name(std::string_view name) {
+  if (!name.starts_with(kTemporary) || name.size() < kTemporary.size() + kDigestLetters + 2) return false;
+  const std::string_view digest = name.substr(name.size() - kDigestLetters);
+  return name[name.size() - kDigestLetters - 1] == '-' &&
+         digest.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+Error has_changed(const std::string& path) {
+  return Error{Code::io, "has changed while it was read", "write to it between snapshots only"}.in_file(path);
+}
 
 UserFile::UserFile(Fd file, std::string path, const struct stat& status)
     : file_(std::move(file)),
@@ -84,7 +95,7 @@ Result<UserFile> UserFile::open(const std::string& path) {
 
 Status UserFile::read(std::uint64_t offset, MutableBytes into) const {
   auto read = read_exactly(file_.get(), offset, into, path_);
-  return read || read.error().code != Code::corrupt ? read : fail(changed(path_));
+  return read || read.error().code != Code::corrupt ? read : fail(has_changed(path_));
 }
 
 Status UserFile::check_unchanged() const {
@@ -93,7 +104,7 @@ Status UserFile::check_unchanged() const {
   const bool same = static_cast<std::uint64_t>(now->st_size) == size_ && now->st_mtim.tv_sec == changed_.tv_sec &&
                     now->st_mtim.tv_nsec == changed_.tv_nsec;
   if (same) return {};
-  return fail(changed(path_));
+  return fail(has_changed(path_));
 }
 
 Result<FileReplacement> FileReplacement::begin(const std::string& path, const std::string& tag,
@@ -107,7 +118,7 @@ Result<FileReplacement> FileReplacement::begin(const std::string& path, const st
   made.directory_ = std::move(*directory);
   // Short, since a name that is nearly too long could not be made longer.
   const std::string digest = sha256(bytes_of(made.name_)).hex();
-  made.temporary_ = fmt::format(".cairn-{}-{}", tag, digest.substr(0, 16));
+  made.temporary_ = fmt::format("{}{}-{}", kTemporary, tag, digest.substr(0, kDigestLetters));
   made.remove_temporary();
   const auto there = status_at(made.directory_.get(), made.name_);
   if (!there) return made;
@@ -119,7 +130,21 @@ Result<FileReplacement> FileReplacement::begin(const std::string& path, const st
 }
 
 FileReplacement::~FileReplacement() {
-  if (written_.valid()) remove_temporary();
+  if (has_temporary_ && reopen()) remove_temporary();
+}
+
+Status FileReplacement::reopen() {
+  if (directory_.valid()) return {};
+  auto directory = directory_of(path_, name_);
+  if (!directory) return fail(directory.error());
+  directory_ = std::move(*directory);
+  return {};
+}
+
+void FileReplacement::rest() {
+  directory_ = Fd();
+  existing_ = Fd();
+  written_ = Fd();
 }
 
 void FileReplacement::remove_temporary() { (void)remove_file(directory_.get(), temporary_, Pages::leave, path_); }
@@ -150,6 +175,7 @@ Status FileReplacement::begin_temporary() {
   const int flags = kFlags | O_CLOEXEC | O_NOFOLLOW;
   written_ = Fd(uninterrupted([&] { return ::openat(directory_.get(), temporary_.c_str(), flags, kOfNewFile); }));
   if (!written_.valid()) return fail(missing_is_a_fault(system_error(errno, "make a temporary file for", path_)));
+  has_temporary_.set(true);
   const Status copied = copy_beginning();
   existing_ = Fd();
   return copied;
@@ -201,10 +227,16 @@ Status FileReplacement::finish() {
 }
 
 Status FileReplacement::apply() {
-  if (written_.valid()) {
+  if (auto opened = reopen(); !opened) return opened;
+  if (has_temporary_) {
     auto renamed = rename(directory_.get(), temporary_, directory_.get(), name_, path_);
-    if (renamed) written_ = Fd();
+    if (renamed) has_temporary_.set(false);
     return renamed;
+  }
+  if (!existing_.valid()) {
+    auto file = open_file(directory_.get(), name_, O_RDWR, path_);
+    if (!file) return fail(missing(file.error(), "it was there when restore() began"));
+    existing_ = std::move(*file);
   }
   if (auto cut = truncate(existing_.get(), size_, path_); !cut) return cut;
   if (mode_ && uninterrupted([&] { return ::fchmod(existing_.get(), *mode_); }) != 0)

@@ -6,12 +6,18 @@
 #include <ctime>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "base/bytes.hpp"
 #include "base/error.hpp"
 #include "store/posix/posix_file.hpp"
 
 namespace cairn::posix {
+
+// Whether it is the name of a temporary file, as FileReplacement makes them.
+[[nodiscard]] bool is_temporary_name(std::string_view name);
+[[nodiscard]] Error has_changed(const std::string& path);
 
 // A file as it was when it was opened, for reading.
 class UserFile {
@@ -54,10 +60,27 @@ class FileReplacement {
   [[nodiscard]] Status add(Bytes bytes);
   // All bytes are there. What is written under the temporary name is on the disk then.
   [[nodiscard]] Status finish();
+  // After finish(): until apply(), it has no descriptors.
+  void rest();
   [[nodiscard]] Status apply();
 
  private:
+  // True only where it was set, not in what was moved from.
+  class Flag {
+   public:
+    Flag() = default;
+    Flag(Flag&& other) noexcept : set_(std::exchange(other.set_, false)) {}
+    Flag& operator=(Flag&&) = delete;
+    ~Flag() = default;
+    void set(bool to) { set_ = to; }
+    explicit operator bool() const { return set_; }
+
+   private:
+    bool set_ = false;
+  };
+
   FileReplacement() = default;
+  [[nodiscard]] Status reopen();
   [[nodiscard]] Result<bool> still_matches(Bytes bytes) const;
   [[nodiscard]] Status begin_temporary();
   [[nodiscard]] Status copy_beginning();
@@ -72,6 +95,7 @@ class FileReplacement {
   Fd directory_;
   Fd existing_;  // open for writing, as long as it matches
   Fd written_;   // the temporary file
+  Flag has_temporary_;
   std::uint64_t position_ = 0;
 };
 

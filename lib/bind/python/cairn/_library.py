@@ -30,6 +30,7 @@ _FUNCTIONS = {
     "cairn_protect_opaque": [_session, c_char_p, c_void_p, c_char_p, c_size_t, c_size_t],
     "cairn_protect_object": [_session, c_char_p, SaveFunction, LoadFunction, c_void_p],
     "cairn_protect_file": [_session, c_char_p, c_char_p],
+    "cairn_protect_directory": [_session, c_char_p, c_char_p],
     "cairn_put": [c_void_p, c_char_p, c_size_t],
     "cairn_kind_same": [_session, c_char_p],
     "cairn_kind_sequence": [_session, c_char_p],

@@ -135,8 +135,19 @@ class Session:
         truncated in place. Flush what you have written before snapshot(), and open other files than logs after
         restore(). `kind`, for another number of ranks: cairn.of_rank(), or cairn.same. Local.
         """
+        self._protect_path("file", name, path, kind)
+
+    def protect_directory(self, name: str, path: Path, kind: Optional[Kind] = None) -> None:
+        """Makes a directory that this rank writes to part of all later snapshots, with all files in it.
+
+        What holds for protect_file() holds for each of its files. Files that have appeared since the snapshot stay.
+        Links are refused. Local.
+        """
+        self._protect_path("directory", name, path, kind)
+
+    def _protect_path(self, what, name, path, kind):
         key = _name(name)
-        check(self._call("cairn_protect_file", key, path_of(f'file "{name}"', path)))
+        check(self._call(f"cairn_protect_{what}", key, path_of(f'{what} "{name}"', path)))
         self._regions[key] = path
         if kind is not None:
             check(self._call(kind.call, key, *kind.arguments))

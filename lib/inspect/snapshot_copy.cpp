@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/log.hpp"
+#include "format/pins.hpp"
 #include "level/global_files.hpp"
 #include "recover/belonging.hpp"
 #include "recover/chain.hpp"
@@ -180,6 +181,24 @@ Status copy_snapshot(SnapshotReader& reader, const SnapshotView& snapshot, const
   if (status) status = put_in_place(partial, names::snapshot(snapshot.identity), in_chain, to, place);
   if (!status) (void)to.remove_directory(partial);
   return status;
+}
+
+Result<bool> pin_snapshot(const JobStores& stores, const Survey& survey, const SnapshotView& snapshot, Store& global,
+                          RunId fresh, const SnapshotReader::Progress& progress) {
+  const Status pinned = pin(global, snapshot.identity, stores.sealer_at(StoreId::global()));
+  if (!pinned) return fail(pinned.error());
+  if (!survey.shared_of(snapshot.identity).empty()) return true;
+  const auto promote = [&]() -> Status {
+    auto reader = SnapshotReader::open(stores, survey, snapshot);
+    if (!reader) return fail(reader.error());
+    const auto place = look_at_copy_place(&global, stores.sealer, survey, snapshot.identity, fresh);
+    if (!place) return fail(place.error());
+    return copy_snapshot(*reader, snapshot, stores.sealer, global, *place, progress);
+  };
+  if (auto status = promote(); !status)
+    return fail(status.error().in(
+        fmt::format("version {} is not pinned, since it was not written to L4", snapshot.identity.version.value)));
+  return false;
 }
 
 }  // namespace cairn

@@ -38,4 +38,10 @@ struct CopyPlace {
 [[nodiscard]] Status copy_snapshot(SnapshotReader& reader, const SnapshotView& snapshot, const Sealer& sealer,
                                    Store& to, const CopyPlace& place, const SnapshotReader::Progress& progress = {});
 
+// Pins a snapshot in the job's own global store, and writes it there from any level, if it is not there. The pin first:
+// after a crash in between, it counts as soon as the snapshot is there. Requires: as copy_snapshot(). `fresh` as above.
+// Whether it was there already.
+[[nodiscard]] Result<bool> pin_snapshot(const JobStores& stores, const Survey& survey, const SnapshotView& snapshot,
+                                        Store& global, RunId fresh, const SnapshotReader::Progress& progress = {});
+
 }  // namespace cairn

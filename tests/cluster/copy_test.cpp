@@ -181,6 +181,50 @@ TEST_F(Copies, that_crash_at_any_store_operation_are_whole_or_absent) {
   EXPECT_TRUE(seen_absent);
 }
 
+// Of the job's own global store. Each operation: what is at L4 is whole, and what is pinned and there stays; a second
+// try completes the rest.
+TEST_F(Copies, of_a_pin_that_crash_at_any_store_operation_leave_all_whole) {
+  const Job::Image before = job.image();
+  const auto pin_it = [&](std::uint32_t version, Store& global) -> Status {
+    const JobStores stores = stores_of(job);
+    const auto survey = take_survey(stores);
+    const auto views = view_snapshots(*survey);
+    const auto view =
+        std::ranges::find_if(views, [&](const SnapshotView& one) { return one.identity.version.value == version; });
+    return pin_snapshot(stores, *survey, *view, global, kChain).map([](bool) {});
+  };
+  const auto pinned = [&] {
+    std::vector<std::uint32_t> versions;
+    const auto survey = take_survey(stores_of(job));
+    for (const Identity& one : survey->pins) {
+      if (!survey->shared_of(one).empty()) versions.push_back(one.version.value);
+    }
+    return versions;
+  };
+  bool crashed = true;
+  bool seen_absent = false;
+  for (std::uint64_t n = 0; crashed && !HasFailure(); ++n) {
+    SCOPED_TRACE("crash at operation " + std::to_string(n));
+    ASSERT_LT(n, 1000U) << "the sweep does not come to an end";
+    job.put_back(before);
+    const auto faults = std::make_shared<FaultPlan>();
+    faults->crash_at(n);
+    HookedStore to(seen(job.global_store()),
+                   [&](const HookedStore::Operation& operation) { return faults->operation(operation.path); });
+    crashed = !pin_it(8, to);
+    EXPECT_EQ(crashed, faults->has_failed());
+    seen_absent |= pinned().empty();
+    const auto audit = audit_stores(stores_of(job), {});
+    for (const SnapshotAudit& one : audit->snapshots) EXPECT_TRUE(one.recovery.possible);
+    EXPECT_EQ(audit->count(Finding::State::damaged) + audit->count(Finding::State::missing), 0U);
+    ASSERT_THAT(pin_it(8, job.global_store()), Succeeds());
+    EXPECT_THAT(pinned(), ElementsAre(8));
+    take_steps(job, 6);
+    EXPECT_THAT(pinned(), ElementsAre(8));
+  }
+  EXPECT_TRUE(seen_absent);
+}
+
 TEST_F(Copies, without_the_jobs_records_are_restored_all_the_same) {
   job.global_store().wipe();
   ASSERT_THAT(copy(9), Succeeds());

@@ -5,7 +5,6 @@
 #include "commands.hpp"
 #include "format/pins.hpp"
 #include "inspect/snapshot_copy.hpp"
-#include "inspect/snapshot_reader.hpp"
 #include "locked_stores.hpp"
 #include "progress_bar.hpp"
 
@@ -47,37 +46,17 @@ Result<Chosen> choose(const PinRequest& request) {
   return Chosen{std::move(*opened), std::move(*locked), std::move(*survey), std::move(*snapshot)};
 }
 
-bool is_there(const Chosen& chosen) { return !chosen.survey.shared_of(chosen.snapshot.identity).empty(); }
-
-// Writes it to the global store, from any level.
-Status promote(const Chosen& chosen) {
-  auto reader = cairn::SnapshotReader::open(chosen.opened.stores, chosen.survey, chosen.snapshot);
-  if (!reader) return fail(reader.error());
-  const auto place = look_at_copy_place(&chosen.global(), chosen.opened.stores.sealer, chosen.survey,
-                                        chosen.snapshot.identity, cairn::RunId{cairn::drawn_number()});
-  if (!place) return fail(place.error());
-  ProgressBar bar;
-  const auto status =
-      copy_snapshot(*reader, chosen.snapshot, chosen.opened.stores.sealer, chosen.global(), *place, bar.follow());
-  bar.clear();
-  return status;
-}
-
 }  // namespace
 
-// The pin first: a run that is killed in between leaves a pin that counts as soon as the snapshot is there.
 Result<ExitCode> pin_version(const PinRequest& request) {
   const auto chosen = choose(request);
   if (!chosen) return fail(chosen.error());
-  const bool was_there = is_there(*chosen);
-  if (auto status = pin(chosen->global(), chosen->snapshot.identity, chosen->sealer()); !status)
-    return fail(status.error());
-  if (!was_there) {
-    if (auto status = promote(*chosen); !status)
-      return fail(status.error().in(fmt::format("version {} is not pinned, since it was not written to L4",
-                                                chosen->snapshot.identity.version.value)));
-  }
-  fmt::print("pinned: {}{}\n", identity_text(chosen->snapshot.identity), was_there ? "" : ", now also at L4");
+  ProgressBar bar;
+  const auto was_there = pin_snapshot(chosen->opened.stores, chosen->survey, chosen->snapshot, chosen->global(),
+                                      cairn::RunId{cairn::drawn_number()}, bar.follow());
+  bar.clear();
+  if (!was_there) return fail(was_there.error());
+  fmt::print("pinned: {}{}\n", identity_text(chosen->snapshot.identity), *was_there ? "" : ", now also at L4");
   return kGood;
 }
 

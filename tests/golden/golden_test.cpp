@@ -18,6 +18,7 @@
 #include "format/shard.hpp"
 #include "store/memory/memory_store.hpp"
 #include "support/sample_manifest.hpp"
+#include "support/sample_notes.hpp"
 #include "support/sample_parity.hpp"
 #include "support/sample_shard.hpp"
 
@@ -157,6 +158,25 @@ TEST(Golden, files_that_are_sealed_with_a_key_are_written_and_read_as_formats_3_
     EXPECT_EQ(parse_node_manifest(golden(name), sealer).value(), test::sample_node_manifest());
   EXPECT_EQ(parse_run_record(golden("run-record-3.json"), sealer).value(), test::sample_run_record());
   EXPECT_EQ(parse_chain_mark(golden("chain-mark-3.json"), of_marks).value(), test::sample_chain_mark());
+}
+
+// Labels and attributes came without a new format: older readers leave them out.
+TEST(Golden, manifests_with_notes_are_written_and_read_as_format_6_says) {
+  NodeManifest node = test::sample_node_manifest();
+  GlobalManifest global = test::sample_global_manifest();
+  node.notes = global.notes = test::sample_notes();
+  expect_golden("node-manifest-6-notes.json", to_json(node));
+  expect_golden("global-manifest-6-notes.json", to_json(global));
+  EXPECT_EQ(parse_node_manifest(golden("node-manifest-6-notes.json")).value(), node);
+  EXPECT_EQ(parse_global_manifest(golden("global-manifest-6-notes.json")).value(), global);
+}
+
+TEST(Golden, pins_are_written_and_read_as_formats_2_and_3_say) {
+  const Sealer sealer = golden_sealer().of_chain(test::sample_chain_mark().id);
+  expect_golden("pins-2.json", pins_to_json(test::sample_pins()));
+  expect_golden("pins-3.json", pins_to_json(test::sample_pins(), sealer));
+  EXPECT_EQ(parse_pins(golden("pins-2.json")).value(), test::sample_pins());
+  EXPECT_EQ(parse_pins(golden("pins-3.json"), sealer).value(), test::sample_pins());
 }
 
 // Of nodes that have changed places, without a key and with one.

@@ -22,7 +22,7 @@ runs_of() {
   case $1 in
     config) echo 3000 ;;
     shard | parity_file | layout | global_manifest | command_line | node_file) echo 20000 ;;
-    node_manifest | run_record | chain_mark | costs | domains | traces | measured) echo 60000 ;;
+    node_manifest | run_record | chain_mark | pins | costs | domains | traces | measured) echo 60000 ;;
     *) echo 300000 ;;
   esac
 }

@@ -9,11 +9,13 @@
 #include "format/job_costs.hpp"
 #include "format/layout_json.hpp"
 #include "format/manifest.hpp"
+#include "format/pins.hpp"
 #include "format/suspicion_file.hpp"
 #include "format/watch_file.hpp"
 #include "fuzz/target.hpp"
 #include "localize/facts.hpp"
 #include "support/sample_manifest.hpp"
+#include "support/sample_notes.hpp"
 
 namespace cairn::fuzz {
 namespace {
@@ -74,6 +76,8 @@ void check_value(const NodeManifest& manifest) {
 void check_value(const GlobalManifest& manifest) { check_layout(manifest.layout); }
 void check_value(const auto& /*value*/) {}
 
+std::string to_json(const Pins& pins) { return pins_to_json(pins); }
+
 template <class T>
 void check(const Result<T>& parsed, Result<T> (*parse)(const std::string&)) {
   if (!parsed) {
@@ -130,7 +134,14 @@ std::vector<Buffer> both(const std::string& text) {
 }
 
 std::vector<Buffer> layouts() { return {encode(test::sample_layout())}; }
-std::vector<Buffer> node_manifests() { return both(to_json(test::sample_node_manifest())); }
+std::vector<Buffer> node_manifests() {
+  std::vector<Buffer> manifests = both(cairn::to_json(test::sample_node_manifest()));
+  NodeManifest with_notes = test::sample_node_manifest();
+  with_notes.notes = test::sample_notes();
+  std::ranges::move(both(cairn::to_json(with_notes)), std::back_inserter(manifests));
+  return manifests;
+}
+std::vector<Buffer> pins() { return both(to_json(test::sample_pins())); }
 std::vector<Buffer> global_manifests() { return both(to_json(test::sample_global_manifest())); }
 std::vector<Buffer> run_records() {
   std::vector<Buffer> records = both(to_json(test::sample_run_record()));
@@ -163,6 +174,7 @@ std::vector<Target> json_targets() {
           {"global_manifest", run_as<GlobalManifest, parse_global_manifest>, global_manifests, mutate_json},
           {"run_record", run_as<RunRecord, parse_run_record>, run_records, mutate_json},
           {"chain_mark", run_as<ChainMark, parse_chain_mark>, chain_marks, mutate_json},
+          {"pins", run_as<Pins, parse_pins>, pins, mutate_json},
           {"costs", run_as<JobCosts, parse_job_costs>, costs, mutate_json},
           {"health", run_as<HealthFile, parse_health_file>, health_files, mutate_json},
           {"suspicion", run_as<SuspicionFile, parse_suspicion_file>, suspicions, mutate_json},

@@ -6,6 +6,7 @@
 #include "engine/inquiry.hpp"
 #include "engine/messages.hpp"
 #include "engine/vote.hpp"
+#include "format/notes.hpp"
 #include "fuzz/target.hpp"
 #include "hang/short_form.hpp"
 #include "hang/text.hpp"
@@ -14,6 +15,7 @@
 #include "localize/facts.hpp"
 #include "recover/inventory_codec.hpp"
 #include "support/sample_calls.hpp"
+#include "support/sample_notes.hpp"
 
 namespace cairn::fuzz {
 namespace {
@@ -295,6 +297,10 @@ std::vector<Buffer> inquiry_seeds() {
   return seeds;
 }
 
+// Of the snapshot that a restore has read.
+bool run_notes(Bytes input) { return run_message<SnapshotNotes>(input, decode_notes); }
+std::vector<Buffer> notes_seeds() { return {encode(test::sample_notes()), encode(SnapshotNotes{})}; }
+
 }  // namespace
 
 std::vector<Target> message_targets() {
@@ -302,7 +308,8 @@ std::vector<Target> message_targets() {
           {"localize", run_localize, localize_seeds}, {"config_source", run_config_source, config_source_seeds},
           {"entries", run_entries, entries_seeds},    {"holdings", run_holdings, holdings_seeds},
           {"error_message", run_error, error_seeds},  {"vote", run_vote, vote_seeds},
-          {"inquiry", run_inquiry, inquiry_seeds},    {"rank_calls", run_rank_calls, rank_calls_seeds}};
+          {"inquiry", run_inquiry, inquiry_seeds},    {"rank_calls", run_rank_calls, rank_calls_seeds},
+          {"notes", run_notes, notes_seeds}};
 }
 
 }  // namespace cairn::fuzz

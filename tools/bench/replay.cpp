@@ -8,7 +8,9 @@
 //   struck.N  when line N of `failures` was carried out
 //   striking  the rank that was struck, and its step, until its replacement has taken a snapshot; no other strike is
 //             carried out meanwhile, since Open MPI 5.0 crashes if processes die while new ones are started
-//   events    "SECONDS RANK WHAT STEP VALUE" a line: restored; saved (VALUE: how long that took); ended
+//   events    "SECONDS RANK WHAT STEP VALUE" a line: restored; helped (helpers have recomputed steps; VALUE: what that
+//   took
+//             beyond the sleep of their steps); saved (VALUE: how long that took); ended
 // Times are seconds of the steady clock, which all processes of a machine share. A rank that is struck with its node
 // waits for replay.py to kill all processes of the node.
 #include <fcntl.h>
@@ -266,14 +268,27 @@ void compute(cairn::Session& session, const Options& options) {
   State state{0, 0, options.state_bytes, std::vector<char>(options.state_bytes, static_cast<char>(rank))};
   session.protect("state", state.bytes.data(), state.bytes.size());
   session.protect("step", state.step);
-  session.on_loss([&](std::uint32_t parts) { return split(state, parts); },
-                  [&](std::span<const std::vector<std::byte>> parts, std::uint64_t /*steps*/) { merge(parts, state); });
-  session.restore();
   const auto note = [&](const char* what, double value) {
     append(options.directory + "/events",
            fmt::format("{:.6f} {} {} {} {:.6f}\n", bench::now(), rank, what, state.step, value));
   };
-  note("restored", 0);
+  std::optional<double> restored_at;  // before helpers compute
+  const auto note_restored = [&] {
+    if (!restored_at) note("restored", 0);
+    restored_at = restored_at.value_or(bench::now());
+  };
+  session.on_loss(
+      [&](std::uint32_t parts) {
+        note_restored();
+        return split(state, parts);
+      },
+      [&](std::span<const std::vector<std::byte>> parts, std::uint64_t steps) {
+        merge(parts, state);
+        const double slept = static_cast<double>(steps) * options.step_seconds / static_cast<double>(parts.size());
+        note("helped", bench::now() - *restored_at - slept);
+      });
+  session.restore();
+  note_restored();
   if (rank == 0) append(options.directory + "/begin", fmt::format("{:.6f}", bench::now()), true);
   Strikes strikes(options, rank, state.step, session.catches_up());
   Ring ring(session.rank(), session.size(), options.message_bytes);

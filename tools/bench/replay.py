@@ -17,8 +17,8 @@ snapshot at L4 is complete strikes then. Protocols:
 
 The same failure times are played for all protocols. An overhead is what a job takes beyond the same steps without
 failures and snapshots. Beside it is what the simulator predicts for this pattern from the costs of snapshots and
-recoveries that were measured in the same runs. A recovery is the time from a strike until the struck rank has its
-state. Differences to coordinated have a 95 % confidence interval, from pairs of runs with the same failures. What 5 helpers
+recoveries that were measured in the same runs. A recovery is the time from a strike until the struck rank has the
+state of the snapshot. What helpers then need beyond their share of the lost steps is told apart. Differences to coordinated have a 95 % confidence interval, from pairs of runs with the same failures. What 5 helpers
 would cost is only simulated.
 
 All pairs are played once, then all again, up to --runs times. With --minutes, no run begins that may not end in that
@@ -90,6 +90,7 @@ class Outcome:
     seconds: float
     saves: dict  # level → seconds of the application in each
     recoveries: dict = field(default_factory=lambda: defaultdict(list))  # level → seconds of each
+    helped: list = field(default_factory=list)  # seconds beyond their steps of each team of helpers
 
 
 class Experiment:
@@ -158,6 +159,8 @@ class Experiment:
         for _, _, what, _, value in events:
             if what in ("saved_local", "saved_global"):
                 result.saves[1 if what == "saved_local" else 2].append(float(value))
+            elif what == "helped":
+                result.helped.append(float(value))
         for number, (_, rank, _, kind) in enumerate(schedule):
             mark = directory / f"struck.{number}"
             if not mark.exists():
@@ -266,6 +269,7 @@ class Pair:
                 "simulated": expected[name]["overhead"],
                 "5 helpers": expected["given intervals, 5 helpers"]["overhead"]["mean"],
             }  # fmt: skip
+        record["helped"] = [value for one in self.outcomes["2 helpers"] for value in one.helped]
         record["differences"] = {one: difference(record["coordinated"], record[one], runs)
                                  for one in PROTOCOLS if one != "coordinated"}  # fmt: skip
         return record
@@ -319,6 +323,8 @@ def show(record, base):
         inside = low <= found["mean"] <= high
         print(f"{'':15}{protocol} minus coordinated: {percent(found['mean'])} ± {100 * found['confidence'] / base:.1f}, simulated "
               f"{percent(found['simulated'])} ({percent(low)} to {percent(high)}): {'within' if inside else 'outside'}", flush=True)  # fmt: skip
+    if helped := record["helped"]:
+        print(f"{'':15}{len(helped)} times, helpers have recomputed steps: {1000 * statistics.fmean(helped):.0f} ms beyond these", flush=True)
     print(f"{'':15}{record['runs']} runs, {record['left_out']} left out, since a job failed\n", flush=True)
 
 

@@ -4,9 +4,10 @@
 command -v debootstrap >/dev/null || die "debootstrap is missing: tools/install-packages.sh"
 
 # make_debian_root SUITE ROOT: the minimal system of a release. Callers may have `set -e` off.
+# If it is killed, no mount of debootstrap is left, which would keep the next call from beginning anew.
 make_debian_root() {
   rm -rf --one-file-system "$2.part" &&
-    timeout -s KILL 900 debootstrap --variant=minbase "$1" "$2.part" &&
+    timeout -s KILL 900 unshare --mount --propagation private debootstrap --variant=minbase "$1" "$2.part" &&
     # The root can be made again at any time: no need to wait for the disk after each package.
     echo force-unsafe-io >"$2.part/etc/dpkg/dpkg.cfg.d/unsafe-io" &&
     cp /etc/resolv.conf "$2.part/etc/resolv.conf" &&

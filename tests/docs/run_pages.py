@@ -80,7 +80,9 @@ class Reader:
     def help_of(self, words):
         key = tuple(words)
         if key not in self.helps:
-            self.helps[key] = run(self.prefix / "bin" / words[0], *words[1:], "--help", timeout=LIMIT_S).stdout
+            installed = self.prefix / "bin" / words[0]
+            program = installed if installed.exists() else words[0]  # of the system
+            self.helps[key] = run(program, *words[1:], "--help", timeout=LIMIT_S).stdout
         return self.helps[key]
 
     def script_of(self, blocks):

@@ -36,8 +36,8 @@ installs() {
   apt autoclean
   local name
   for name in "${names[@]}"; do
-    dpkg -s "$name" | grep -q 'built with Open MPI [0-9]' || fails "$name does not say which MPI it is for"
-    dpkg -L "$name" | grep -qx "/usr/share/doc/$name/copyright" || fails "$name has no copyright"
+    dpkg -s "$name" | grep 'built with Open MPI [0-9]' >/dev/null || fails "$name does not say which MPI it is for"
+    dpkg -L "$name" | grep -x "/usr/share/doc/$name/copyright" >/dev/null || fails "$name has no copyright"
     dpkg --verify "$name" | tee output
     [[ ! -s output ]] || fails "$name is not as it was packed"
   done

@@ -104,14 +104,14 @@ seed=${seed:-$drawn}
 [[ $seed =~ ^[0-9]+$ ]] || die "--seed $seed: not a whole number"
 say "seed $seed"
 
-# These steps mostly compile. They run beside steps whose jobs mostly wait, and give way to them.
+# These steps mostly compile. They run beside steps whose jobs mostly wait, and do not give way to them: ranks of MPI that
+# wait look again and again whether something has come, for as long as they get a processor.
 compiling=(tidy asan tsan)
 waiting=(ctest ulfm mpich)
 is_among() { [[ " ${*:2} " == *" $1 "* ]]; }
 is_chosen() { is_among "$1" "${chosen[@]}"; }
 run_compiling() {
   local step
-  renice -n 10 -p "$BASHPID" >/dev/null
   for step in "${compiling[@]}"; do
     if is_chosen "$step"; then run_step "$step"; fi
   done

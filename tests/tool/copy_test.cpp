@@ -23,11 +23,7 @@ using testing::Not;
 
 class CopyCommand : public testing::Test {
  protected:
-  CopyCommand() {
-    job.add_snapshot(40, kEveryLevel);
-    job.add_snapshot(41, kUpToErasure);
-    job.add_snapshot(42, {LevelId::local});
-  }
+  CopyCommand() { job.add_three_snapshots(); }
 
   [[nodiscard]] std::string archive() const { return job.root() + "/archive"; }
   [[nodiscard]] Outcome copy(const std::string& version, const std::string& more = "--yes") const {

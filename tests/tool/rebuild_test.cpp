@@ -23,9 +23,7 @@ using testing::Not;
 class RebuildCommand : public testing::Test {
  protected:
   RebuildCommand() {
-    job.add_snapshot(40, kEveryLevel);
-    job.add_snapshot(41, kUpToErasure);
-    job.add_snapshot(42, {LevelId::local});
+    job.add_three_snapshots();
     before = files();
   }
 

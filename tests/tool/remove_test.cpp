@@ -35,11 +35,7 @@ using testing::IsEmpty;
 
 class Remove : public testing::Test {
  protected:
-  Remove() {
-    job.add_snapshot(40, kEveryLevel);
-    job.add_snapshot(41, kUpToErasure);
-    job.add_snapshot(42, {LevelId::local});
-  }
+  Remove() { job.add_three_snapshots(); }
 
   // All files but locks and what is recycled, with their contents.
   [[nodiscard]] std::map<std::string, std::string> files() const {

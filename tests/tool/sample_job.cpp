@@ -80,6 +80,12 @@ Layout sample_job_layout(const std::vector<NodeId>& avoided) {
 
 Identity sample_job_identity(std::uint32_t version) { return {{1}, {version}, kRun}; }
 
+void SampleJob::add_three_snapshots() const {
+  add_snapshot(40, kEveryLevel);
+  add_snapshot(41, kUpToErasure);
+  add_snapshot(42, {LevelId::local});
+}
+
 void SampleJob::add_snapshot(std::uint32_t version, const std::vector<LevelId>& levels, const std::string& job) const {
   add_run({{1}, kRun, RunRecord::Parent::fresh, {}, true, false}, job);
   run_cluster(kNodes, [&](Comm& heads) {

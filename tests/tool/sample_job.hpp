@@ -37,6 +37,8 @@ class SampleJob {
 
   // Takes a snapshot to all of `levels`, in their order, in the life 1, which has a record then.
   void add_snapshot(std::uint32_t version, const std::vector<LevelId>& levels, const std::string& job = "heat") const;
+  // Version 40 at every level, 41 up to L3, and 42 at L1 only.
+  void add_three_snapshots() const;
   void add_run(const RunRecord& record, const std::string& job = "heat") const;
 
   [[nodiscard]] std::string root() const { return directory_.path(); }

@@ -64,4 +64,15 @@ Status Shard::read(std::span<const Target> targets) const {
   return parts ? read_parts(*parts) : fail(parts.error().in(name()));
 }
 
+Status Shard::read_region(std::size_t region, std::span<const Part> parts) const {
+  if (parts.empty()) return {};
+  const PlacedRegion& placed = regions().at(region);
+  const std::uint64_t size = placed.info.size_bytes();
+  if (parts.back().begin > size || parts.back().into.size() > size - parts.back().begin)
+    return fail(Code::invalid_argument, fmt::format("region {} has {} bytes", placed.info.name, size));
+  std::vector<Part> in_shard(parts.begin(), parts.end());
+  for (Part& part : in_shard) part.begin += placed.offset - header().data_offset;
+  return read_parts(in_shard);
+}
+
 }  // namespace cairn

@@ -87,6 +87,9 @@ class Shard : public ShardFile {
   };
   // Copies regions out, in any order, checking the CRC of every block they touch.
   [[nodiscard]] Status read(std::span<const Target> targets) const;
+  // read_parts() of parts whose begins are offsets in a region; `region`: its position. invalid_argument: they exceed
+  // it.
+  [[nodiscard]] Status read_region(std::size_t region, std::span<const Part> parts) const;
 
  private:
   Shard(ShardFile file, RegionTable table) : ShardFile(std::move(file)), table_(std::move(table)) {}

@@ -113,13 +113,7 @@ Status SnapshotReader::read_now(Rank rank, std::string_view region, std::span<co
   if (!opened) return fail(opened.error());
   const auto position = (*opened)->find(region);
   if (!position) return fail(position.error());
-  const PlacedRegion& placed = (*opened)->regions()[*position];
-  const std::uint64_t size = placed.info.size_bytes();
-  if (parts.back().begin > size || parts.back().into.size() > size - parts.back().begin)
-    return fail(Code::invalid_argument, fmt::format("region {} has {} bytes", region, size));
-  std::vector<ShardFile::Part> in_shard(parts.begin(), parts.end());
-  for (ShardFile::Part& part : in_shard) part.begin += placed.offset - (*opened)->header().data_offset;
-  return (*opened)->read_parts(in_shard);
+  return (*opened)->read_region(*position, parts);
 }
 
 bool SnapshotReader::find_good_sources(const Error& error) {

@@ -9,6 +9,7 @@
 
 #include "base/bytes.hpp"
 #include "base/error.hpp"
+#include "format/shard_file.hpp"
 #include "reshape/box.hpp"
 
 namespace cairn::reshape {
@@ -23,11 +24,8 @@ struct LocalArray {
 // `part` of it alone: its bytes lie end to end.
 [[nodiscard]] inline LocalArray alone(const LocalArray& array, const Box& part) { return {part, array.element_bytes}; }
 
-// Bytes of an array, from `offset` on, and where they go.
-struct Run {
-  std::uint64_t offset = 0;
-  MutableBytes into;
-};
+// Bytes of an array, and where they go.
+using Run = ShardFile::Part;
 // Fills all runs. They are in rising order, do not overlap, and none is empty. A reader that checks whole blocks checks
 // each once in a call.
 using ReadRuns = std::function<Status(std::span<const Run> runs)>;

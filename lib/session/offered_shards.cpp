@@ -48,10 +48,7 @@ reshape::OldRank OfferedShards::old_rank(const Shard& shard) {
   old.rank = shard.header().rank;
   for (const PlacedRegion& region : shard.regions()) old.regions.push_back(region.info);
   old.read = [this, &shard](std::size_t region, std::span<const reshape::Run> runs) -> Status {
-    const std::uint64_t begin = shard.regions()[region].offset - shard.header().data_offset;
-    std::vector<ShardFile::Part> parts;
-    for (const reshape::Run& run : runs) parts.push_back({begin + run.offset, run.into});
-    auto read = shard.read_parts(parts);
+    auto read = shard.read_region(region, runs);
     if (!read) note_damaged(shard.header().rank, read.error());
     return read;
   };

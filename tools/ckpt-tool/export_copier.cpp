@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 #include <span>
-#include <vector>
 
 #include "reshape/local_array.hpp"
 
@@ -75,9 +74,7 @@ Status Copier::copy(const Export& one, const ExportPart& part, MutableBytes into
   const LocalArray array{cairn::reshape::whole(one.info.shape), element};
   const LocalArray region{region_in_array(part), element};
   const auto read = [&](std::span<const cairn::reshape::Run> runs) {
-    std::vector<cairn::ShardFile::Part> parts;
-    for (const auto& run : runs) parts.push_back({run.offset, run.into});
-    return reader_.read(part.rank, part.info.name, parts);
+    return reader_.read(part.rank, part.info.name, runs);
   };
   const auto wanted = box_of(part.there.start, part.there.extent);
   if (wanted.empty()) return {};

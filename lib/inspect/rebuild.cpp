@@ -165,7 +165,7 @@ Result<ChainMark> common_mark(const JobStores& stores) {
     if (auto status = look(*stores.global); !status) return fail(status.error());
   }
   if (common) return *common;
-  return fail(Code::not_found, "no store has a mark that says to which job it belongs");
+  return fail(Code::not_found, "no store has the mark of a chain");
 }
 
 Status rebuild(const RebuildPlan& plan, const RebuildSources& sources, const WritableStores& stores,

@@ -55,7 +55,8 @@ Result<std::vector<Version>> versions_to_rebuild(const RebuildRequest& request, 
 }
 
 // One version. `locked`: writes, too.
-Status rebuild_one(const OpenStores& opened, const LockedStores* locked, Version version, Rebuilt& rebuilt) {
+Status rebuild_one(const OpenStores& opened, const LockedStores* locked, const Result<cairn::ChainMark>& mark,
+                   Version version, Rebuilt& rebuilt) {
   ProgressBar reads;
   AuditOptions options;
   options.version = version;
@@ -77,7 +78,7 @@ Status rebuild_one(const OpenStores& opened, const LockedStores* locked, Version
     if (locked == nullptr) continue;
     ProgressBar bar;
     const auto follow = bar.follow();
-    const cairn::RebuildSources sources{opened.stores, *survey, snapshot, common_mark(opened.stores)};
+    const cairn::RebuildSources sources{opened.stores, *survey, snapshot, mark};
     const Status status = rebuild(plan, sources, locked->stores, [&](std::uint64_t done) {
       if (follow) follow(done, plan.bytes());
     });
@@ -99,7 +100,7 @@ Result<Rebuilt> rebuild_all(const RebuildRequest& request, const OpenStores& ope
   }
   Rebuilt rebuilt;
   for (const Version version : *versions) {
-    if (auto status = rebuild_one(opened, locked, version, rebuilt); !status) return fail(status.error());
+    if (auto status = rebuild_one(opened, locked, mark, version, rebuilt); !status) return fail(status.error());
   }
   return rebuilt;
 }

@@ -39,10 +39,12 @@
 #include <vector>
 
 #include <cairn/attribute.hpp>
+#include <cairn/element.hpp>
 #include <cairn/error.hpp>
 #include <cairn/level_id.hpp>
 #include <cairn/lost_part.hpp>
 #include <cairn/object.hpp>
+#include <cairn/open_snapshot.hpp>
 #include <cairn/region_kind.hpp>
 #include <cairn/storable.hpp>
 #include <cairn/version.hpp>
@@ -50,9 +52,6 @@
 struct cairn_session;  // of the C API
 
 namespace cairn {
-
-// The type of a region's elements. A type that is not in this list is opaque: it is stored as bytes, with its name.
-enum class Element { opaque, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float32, float64 };
 
 // A container that restore() resized.
 struct ResizedRegion {
@@ -108,26 +107,6 @@ struct GlobalPlace {
 };
 
 namespace detail {
-
-template <class T>
-constexpr Element element_of() {
-  if constexpr (std::is_same_v<T, float>)
-    return Element::float32;
-  else if constexpr (std::is_same_v<T, double>)
-    return Element::float64;
-  else if constexpr (std::is_same_v<T, bool> || std::is_enum_v<T> || !std::is_integral_v<T>)
-    return Element::opaque;
-  else if constexpr (std::is_signed_v<T>)
-    return sizeof(T) == 1   ? Element::int8
-           : sizeof(T) == 2 ? Element::int16
-           : sizeof(T) == 4 ? Element::int32
-                            : Element::int64;
-  else
-    return sizeof(T) == 1   ? Element::uint8
-           : sizeof(T) == 2 ? Element::uint16
-           : sizeof(T) == 4 ? Element::uint32
-                            : Element::uint64;
-}
 
 template <class C>
 concept Resizable = requires(C& c, std::size_t n) {
@@ -482,6 +461,30 @@ class SessionBase {
   // Returns the report of the last restore() of this session. Local.
   [[nodiscard]] const RestoreReport& last_restore() const;
 
+  // Opens the newest snapshot, to read it: the one that restore() would restore, if it is called at the same time.
+  // Nothing is restored, and protected regions keep their contents. It comes from any level, as a restore does. It may
+  // be called before restore(), and between snapshot() calls; it waits until earlier snapshots have reached their
+  // levels. With [recovery] rollback = lost, all ranks roll back after a failure in a job that has called it.
+  //
+  // Collective.
+  // Requires: the job has as many ranks as the one that took the snapshot.
+  // Throws: on all ranks. Kind `unrecoverable`: there is none that can be read. Kind `mismatch`: it has another number
+  // of ranks. After an error, the session can be used as before.
+  [[nodiscard]] OpenSnapshot open_snapshot();
+  // The same for this version, which need not be the newest, nor of the branch or the chain that the job is on. The job
+  // does not change its branch.
+  //
+  // Collective. All ranks pass the same version.
+  // Throws: as above. Kind `usage` if the version is 0. Kind `unrecoverable` if this version cannot be read; the text
+  // lists those that can.
+  [[nodiscard]] OpenSnapshot open_snapshot(std::uint32_t version);
+  // The same for the newest snapshot with this label.
+  //
+  // Collective. All ranks pass the same label.
+  // Throws: as above. Kind `usage` if the text cannot be a label. Kind `unrecoverable` if no snapshot has it; the text
+  // lists the labels that there are.
+  [[nodiscard]] OpenSnapshot open_snapshot(const Label& label);
+
   // Takes a snapshot if one is due by [levels]. Returns its version, or nothing if none was due. It returns as soon as
   // the regions are copied into the node's store; promotion to higher levels happens in the background. With [head]
   // mode = inline it returns when the snapshot has reached all its levels. It blocks while the head still needs all
@@ -578,6 +581,7 @@ class SessionBase {
   // use them. Afterwards only the destructor and calls that do not communicate may be used.
   //
   // Collective.
+  // Requires: no snapshot is open.
   // Throws: errors of background work that no call has thrown yet; the error of the newest snapshot, if it reached
   // neither the requested levels nor higher ones.
   void finalize();

@@ -87,6 +87,15 @@ Status Ending::run() {
     }
     return {};
   }
+  if (catalog_.state && catalog_.rejected.contains(*catalog_.state)) {
+    if (head_.node.leads()) {
+      head_.node.log.warning(
+          "finalize() was called after the newest version {} was rejected, and before another snapshot: older versions "
+          "and their chain are kept",
+          catalog_.state->version.value);
+    }
+    return {};
+  }
   Status status = end_chain(words[kKeepGoing] != 0);
   if (status || status.error().code != Code::communication) life_.keep_costs_of_end();
   return status;

@@ -90,6 +90,7 @@ void Engine::leave() {
 // The rank takes no part in what others still do. Those who wait for it have to know.
 void Engine::receive_left(Rank from, const FinalizeRequest& request) {
   head_.requests.finalize[from] = request;
+  catalog_.release_all(from);
   const RankLeft left = head_.left_by(from, request);
   head_.send_to_other_heads(left);
   head_.heed(left);
@@ -215,6 +216,8 @@ void Engine::handle(Rank from, ToHead message) {
     inquiry_.receive(from, *waits, head_.clock());
   } else if (auto* suspected = std::get_if<Suspected>(&message)) {
     receive_suspicion(from, suspected->text);
+  } else if (const auto* dropped = std::get_if<Dropped>(&message)) {
+    catalog_.release(from, dropped->snapshot);
   }
 }
 

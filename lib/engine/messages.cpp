@@ -41,7 +41,15 @@ void fields(auto& io, Hello& m) { io(m.error), io(m.process); }
 void fields(auto& io, Seal& m) {
   io(m.version), io(m.safe_point), io(m.levels), io(m.bytes), io(m.error), io(m.notes), io(m.pin);
 }
-void fields(auto& io, RestoreRequest& m) { io(m.version), io(m.label), io(m.at_start), io(m.again); }
+void fields(auto& io, SettledCall& call) {
+  auto number = static_cast<std::underlying_type_t<SettledCall>>(call);
+  io(number);
+  io.check(number >= static_cast<int>(SettledCall::restore) && number <= static_cast<int>(SettledCall::close));
+  call = static_cast<SettledCall>(number);
+}
+void fields(auto& io, RestoreRequest& m) {
+  io(m.version), io(m.label), io(m.at_start), io(m.again), io(m.call), io(m.rejects);
+}
 void fields(auto& io, RestoreResult& m) {
   io(m.error), io(m.resized), io(m.damaged), io(m.sent_bytes), io(m.completes), io(m.same_on_all);
 }
@@ -50,6 +58,7 @@ void fields(auto& io, FinalizeRequest& m) {
 }
 void fields(auto& io, Waits& m) { io(m.call), io(m.seconds), io(m.asked); }
 void fields(auto& io, Suspected& m) { io(m.text); }
+void fields(auto& io, Dropped& m) { io(m.snapshot); }
 void fields(auto& io, RankLeft& m) { io(m.rank), io(m.node), io(m.version), io(m.calls), io(m.ended_mpi); }
 void fields(auto& io, HeadGone& m) { io(m.why); }
 void fields(auto& io, Inquire& m) { io(m.rank), io(m.call), io(m.seconds); }
@@ -72,7 +81,7 @@ void fields(auto& io, Offer& m) {
 }
 void fields(auto& io, RestoreDone& m) {
   io(m.last_version), io(m.resized_ranks), io(m.error), io(m.next), io(m.moved_bytes), io(m.completes);
-  io(m.notes);
+  io(m.notes), io(m.rejected);
 }
 void fields(auto& io, Finalized& m) { io(m.error); }
 void fields(auto& io, Trouble& m) { io(m.error); }
@@ -114,6 +123,15 @@ Result<Message> decode_any(Bytes bytes) {
 }
 
 }  // namespace
+
+const char* text_of(SettledCall call) {
+  switch (call) {
+    case SettledCall::restore: return "restore()";
+    case SettledCall::open: return "open_snapshot()";
+    case SettledCall::close: return "close()";
+  }
+  return "";
+}
 
 bool fails_for_storage(Code code) {
   switch (code) {

@@ -37,12 +37,16 @@ struct Seal {  // a shard is written; or why not
   SnapshotNotes notes = {};
   bool pin = false;  // it stays in the global store
 };
+// The call in which a rank waits for the heads: they answer it when nothing is under way any more.
+enum class SettledCall : std::uint8_t { restore = 1, open, close };
 struct RestoreRequest {
   Version version = {};    // that was chosen; 0: the newest, or by its label
   std::string label = {};  // the same; empty: by its version
   // Whether it is the first restore of the application, which it repeats in each life; see Choice.
   bool at_start = false;
   bool again = false;  // also if it was the last to be chosen at a start
+  SettledCall call = SettledCall::restore;
+  bool rejects = false;  // close(): the program cannot use that version
 };
 struct Resized {  // the restore resized containers of a rank: the first of them, and how many more
   std::string name;
@@ -75,6 +79,9 @@ struct Waits {  // the rank is in this call: for a long time, or because it was 
 struct Suspected {   // the application suspects this rank or its node
   std::string text;  // plain
 };
+struct Dropped {  // the rank does not read this snapshot any more, which it had open
+  Identity snapshot;
+};
 // From a head to other heads, and to ranks.
 struct RankLeft {  // the rank ended its session without the others: later snapshots cannot be completed
   Rank rank;
@@ -104,7 +111,7 @@ struct Missing {  // for whom the job waits, in words; also to ranks
 };
 // `JobCosts`: what the job has measured so far, to be kept.
 using ToHead = std::variant<Hello, Seal, RestoreRequest, RestoreResult, FinalizeRequest, JobCosts, Waits, HeadGone,
-                            Inquire, Ask, NotHere, Missing, RankLeft, Suspected, AvoidNodes>;
+                            Inquire, Ask, NotHere, Missing, RankLeft, Suspected, AvoidNodes, Dropped>;
 
 // From a head to its ranks.
 struct Opened {
@@ -154,6 +161,7 @@ struct RestoreDone {
   std::uint64_t moved_bytes = 0;  // from node to node, for the whole job
   bool completes = false;         // some ranks of the job load objects or put files back now
   SnapshotNotes notes = {};       // of the restored snapshot
+  bool rejected = false;          // close(): by some rank
 };
 struct Finalized {
   std::optional<Error> error;
@@ -168,6 +176,8 @@ struct SnapshotNow {     // all ranks take a snapshot as soon as they have agree
 using ToRank = std::variant<Opened, Reached, Failed, Retired, Offer, RestoreDone, Finalized, Trouble, Acknowledged, Ask,
                             Missing, RankLeft, SnapshotNow>;
 
+// "restore()".
+[[nodiscard]] const char* text_of(SettledCall call);
 // Whether the code says that a store failed, here or elsewhere, and not that a call was wrong: then the job can go on.
 [[nodiscard]] bool fails_for_storage(Code code);
 // Why a call that needs this rank cannot succeed.

@@ -42,17 +42,23 @@ void RestoreDesk::pass_over_newer_than(const Identity& snapshot) {
 
 // What the life goes on from, and whether somebody has chosen it.
 Status RestoreDesk::record(const Identity& snapshot) {
-  const Version chosen = catalog_.retrieval->chosen;
+  const bool is_chosen = catalog_.retrieval->chosen.value != 0;
   Status recorded;
-  if (chosen.value != 0)
-    recorded =
-        life_.record_choice({snapshot, seals_.last_version(), seals_.request()->at_start, seals_.request()->label});
+  if (is_chosen || is_instead_of_rejected(snapshot))
+    recorded = life_.record_choice({snapshot, seals_.last_version(), is_chosen && seals_.request()->at_start,
+                                    is_chosen ? seals_.request()->label : std::string()});
   else if (snapshot.incarnation != head_.node.incarnation)
     recorded = life_.record_parent(RunRecord::Parent::snapshot, snapshot);
   if (!recorded) return recorded;
   catalog_.strike_abandoned();
   if (head_.node.leads()) log_branch(snapshot);
   return {};
+}
+
+// Whether the job would have restored a newer one that the program has rejected. So that no later life does.
+bool RestoreDesk::is_instead_of_rejected(const Identity& snapshot) const {
+  return std::ranges::any_of(
+      catalog_.rejected, [&](const Identity& rejected) { return rejected > snapshot && catalog_.chain.has(rejected); });
 }
 
 void RestoreDesk::log_branch(const Identity& snapshot) const {
@@ -152,7 +158,7 @@ Status RestoreDesk::adopt(const Plan& plan, std::uint64_t safe_point) {
 // Collective among the heads.
 Status RestoreDesk::learn_notes(const Identity& snapshot) {
   Comm& heads = head_.heads;
-  const auto& manifests = catalog_.retrieval->manifests;
+  const auto& manifests = retrieval().manifests;
   const auto mine = std::ranges::find(manifests, snapshot, &NodeManifest::identity);
   notes_ = mine == manifests.end() ? SnapshotNotes{} : mine->notes;
   std::array<std::uint64_t, 2> first{heads.size(), heads.size()};  // head that has a manifest, and one with notes
@@ -162,7 +168,7 @@ Status RestoreDesk::learn_notes(const Identity& snapshot) {
   const bool is_in_node_stores = first[0] < heads.size();
   if (is_in_node_stores && first[1] == heads.size()) return {};
   if (!is_in_node_stores && head_.node.leads()) {
-    const auto& there = catalog_.retrieval->shared_notes;
+    const auto& there = retrieval().shared_notes;
     if (const auto known = there.find(snapshot); known != there.end()) notes_ = known->second;
   }
   const Peer from{is_in_node_stores ? static_cast<std::uint32_t>(first[1]) : 0};

@@ -19,6 +19,10 @@ Result<bool> RestoreDesk::answer() {
     return true;
   }
   if (head_.requests.restore.size() < head_.ranks.size()) return false;
+  if (closes()) {
+    close_open();
+    return true;
+  }
   if (!plan_ && !fresh_offered_) {
     if (auto status = offer(); !status) return fail(status.error());
     return true;
@@ -40,14 +44,14 @@ Status RestoreDesk::offer() {
     if (offer.error().code == Code::communication) return fail(offer.error());
     strike_damaged();
     forget_brought();
-    catalog_.retrieval.reset();
+    forget_state();
     refuse(offer.error());
     return {};
   }
   log_sources();
   offer->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   fresh_offered_ = offer->fresh;
-  regions_touched_ |= !offer->fresh;
+  regions_touched_ |= !offer->fresh && !opening_;
   auto shards = deal_shards();
   for (const Rank rank : head_.ranks) {
     offer->shards = shards[rank];
@@ -74,7 +78,8 @@ std::map<Rank, std::vector<OfferedShard>> RestoreDesk::deal_shards() const {
   std::map<Rank, std::vector<OfferedShard>> dealt;
   if (!plan_) return dealt;
   if (!plan_->of_other_ranks) {
-    for (const Rank rank : head_.ranks) dealt[rank] = {{rank, false}};
+    const auto is_aside = [&](Rank rank) { return plan_->aside && !plan_->deliveries[rank.value].in_place(); };
+    for (const Rank rank : head_.ranks) dealt[rank] = {{rank, is_aside(rank)}};
     return dealt;
   }
   std::vector<OfferedShard> here;
@@ -118,7 +123,7 @@ void RestoreDesk::Answers::note_damaged(const NodeContext& node, const Plan& pla
 RestoreDesk::Answers RestoreDesk::take_answers() {
   auto results = std::exchange(head_.requests.restore_results, {});
   Answers answers;
-  if (plan_ && !plan_->of_other_ranks) {
+  if (plan_ && !plan_->of_other_ranks && !opening_) {
     // Read now: if the shard cannot be read, another source can still replace it.
     auto safe_point = read_safe_point(*plan_);
     const Rank first = head_.ranks.empty() ? Rank{} : head_.ranks.front();
@@ -151,7 +156,7 @@ Status RestoreDesk::conclude() {
   Status status;
   if (plan_) {
     // Before complaints of ranks: they mean nothing if the snapshot turns out not to be whole.
-    auto again = forget_damaged(head_.heads, *catalog_.retrieval, answers.damaged, answers.strikes);
+    auto again = forget_damaged(head_.heads, retrieval(), answers.damaged, answers.strikes);
     if (again && *again) {
       plan_.reset();
       return {};  // the requests stand: the next step plans again
@@ -163,7 +168,9 @@ Status RestoreDesk::conclude() {
   if (status && plan_) {
     if (status = learn_notes(plan_->snapshot); !status) return status;
   }
-  if (status && plan_ && plan_->of_other_ranks) {
+  if (opening_) {
+    if (status) hold();
+  } else if (status && plan_ && plan_->of_other_ranks) {
     status = adopt_of_other_ranks(*plan_).and_then([&] { return share(answers); });
   } else if (status && plan_) {
     status = adopt(*plan_, answers.safe_point).and_then([&] { return share(answers); });
@@ -202,7 +209,7 @@ Status RestoreDesk::share(const Answers& answers) {
 void RestoreDesk::close(const Status& status) {
   forget_brought();
   plan_.reset();
-  catalog_.retrieval.reset();
+  forget_state();
   fresh_offered_ = false;
   regions_touched_ = false;
   head_.requests.restore.clear();
@@ -219,15 +226,24 @@ void RestoreDesk::close(const Status& status) {
   head_.tell_all(done);
 }
 
-// Ranks have read what was brought for them, or will not: it takes room that the next snapshot may need.
+// Ranks have read what was brought for them, or have it open, or will not: it takes room that the next snapshot may
+// need.
 void RestoreDesk::forget_brought() {
-  if (catalog_.retrieval && std::exchange(catalog_.retrieval->brings_aside, false)) remove_brought(head_.node);
+  if (has_state() && std::exchange(retrieval().brings_aside, false)) remove_brought(head_.node);
+}
+
+// A restore that follows an open() finds what it would have found without it.
+void RestoreDesk::forget_state() {
+  if (opening_)
+    opening_.reset();
+  else
+    catalog_.retrieval.reset();
 }
 
 // Files that were found bad during the search for a snapshot no longer count.
 void RestoreDesk::strike_damaged() {
-  if (!catalog_.retrieval) return;
-  for (const auto& [id, levels] : catalog_.retrieval->inventory.levels_reached()) {
+  if (!has_state()) return;
+  for (const auto& [id, levels] : retrieval().inventory.levels_reached()) {
     if (const auto known = catalog_.known.find(id); known != catalog_.known.end()) known->second.strike(levels.struck);
   }
 }

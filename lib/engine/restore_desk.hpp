@@ -2,6 +2,9 @@
 // What is found damaged on the way is struck, and the heads plan again, until all ranks have read a snapshot, or none
 // is left. Its lost parts are then rebuilt in the background.
 //
+// A snapshot that is only opened takes the same way, but it is not adopted: what is brought lies beside the snapshot
+// until ranks have opened it, and its state is one of its own. While ranks read it, its files stay (Catalog::hold).
+//
 // One thread. Collective among heads, once nothing is being sealed or raised any more.
 #pragma once
 
@@ -40,8 +43,20 @@ class RestoreDesk {
   [[nodiscard]] bool is_read() const { return plan_ || fresh_offered_; }
 
  private:
+  // restore_open.cpp
+  [[nodiscard]] bool opens() const;
+  [[nodiscard]] bool closes() const;
+  [[nodiscard]] Status learn_for_open();
+  [[nodiscard]] Result<Offer> prepare_open();
+  void hold();
+  void close_open();
+
   // restore_offer.cpp
+  [[nodiscard]] Result<RetrieveState> make_state(const StoreContents& contents, const std::optional<RollCall>& roll);
   [[nodiscard]] Result<Offer> prepare_offer();
+  void describe(const Plan& plan, Offer& offer) const;
+  [[nodiscard]] bool has_state() const { return opening_ || catalog_.retrieval; }
+  [[nodiscard]] RetrieveState& retrieval() { return opening_ ? *opening_ : *catalog_.retrieval; }
   [[nodiscard]] Incarnation oldest_life(Version chosen) const;
   [[nodiscard]] Result<Version> version_to_choose();
   [[nodiscard]] Result<Plan> make_plan_to_offer();
@@ -73,11 +88,13 @@ class RestoreDesk {
   [[nodiscard]] Status share(const Answers& here);
   void close(const Status& status);
   void forget_brought();
+  void forget_state();
   void strike_damaged();
 
   // restore_adopt.cpp
   void pass_over_newer_than(const Identity& snapshot);
   [[nodiscard]] Status record(const Identity& snapshot);
+  [[nodiscard]] bool is_instead_of_rejected(const Identity& snapshot) const;
   void log_branch(const Identity& snapshot) const;
   [[nodiscard]] Status adopt(const Plan& plan, std::uint64_t safe_point);
   [[nodiscard]] Status adopt_of_other_ranks(const Plan& plan);
@@ -92,7 +109,9 @@ class RestoreDesk {
   Promoter& promoter_;
   SealDesk& seals_;
   FailureTopology failures_;
-  std::optional<Plan> plan_;  // whose shards ranks are offered
+  std::optional<RetrieveState> opening_;  // of a snapshot that is opened; beside the catalog's
+  std::map<Version, Identity> opened_;    // the last of each number; the same on all heads
+  std::optional<Plan> plan_;              // whose shards ranks are offered
   bool fresh_offered_ = false;
   bool regions_touched_ = false;     // ranks were offered a snapshot in this restore
   std::uint32_t resized_ranks_ = 0;  // by this restore

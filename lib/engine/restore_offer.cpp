@@ -30,19 +30,27 @@ Error as_choice(Error error) {
 
 // The inventory, and with it what this node knows of every snapshot.
 Status RestoreDesk::take_inventory(const std::optional<RollCall>& roll) {
+  auto state = make_state(catalog_.contents, roll);
+  if (!state) return fail(state.error());
+  catalog_.take(state->inventory);
+  catalog_.retrieval = std::move(*state);
+  return {};
+}
+
+// `contents`: of this node's store.
+Result<RetrieveState> RestoreDesk::make_state(const StoreContents& contents, const std::optional<RollCall>& roll) {
   const auto span = head_.node.trace.span("inventory");
   const Incarnation not_before = oldest_life({});
-  auto inventory = learn_inventory(head_.heads, {head_.node, catalog_.contents, roll, failures_, catalog_.chain,
-                                                 not_before, head_.options.level_by_level});
+  auto inventory = learn_inventory(
+      head_.heads, {head_.node, contents, roll, failures_, catalog_.chain, not_before, head_.options.level_by_level});
   if (!inventory) return fail(inventory.error());
-  catalog_.take(*inventory);
-  RetrieveState& retrieval = catalog_.retrieval.emplace();
-  retrieval.inventory = std::move(*inventory);
-  retrieval.manifests = catalog_.contents.manifests;
-  retrieval.verify_own = head_.options.verify_own;
-  retrieval.lost_nodes = failures_.lost_nodes;
-  retrieval.elastic = head_.options.elastic;
-  return {};
+  RetrieveState state;
+  state.inventory = std::move(*inventory);
+  state.manifests = contents.manifests;
+  state.verify_own = head_.options.verify_own;
+  state.lost_nodes = failures_.lost_nodes;
+  state.elastic = head_.options.elastic;
+  return state;
 }
 
 // The oldest life whose snapshots may be restored. A life that began fresh restores none of earlier lives. A chosen
@@ -67,14 +75,19 @@ Result<Version> RestoreDesk::version_to_choose() {
   if (differs[0] == 0) return Version{};
   std::vector<Unreadable> unreadable = catalog_.contents.unreadable;
   std::ranges::copy(catalog_.chain.unreadable, std::back_inserter(unreadable));
-  return find_labeled(head_.heads, request.label,
-                      labels_here(head_.node, catalog_.retrieval->manifests, catalog_.chain.global, unreadable),
-                      head_.node.log);
+  std::vector<Identity> global = catalog_.chain.global;
+  for (const auto& [id, one] : catalog_.known) {
+    if (!(one.complete & head_.node.levels.in_global_store()).empty()) global.push_back(id);
+  }
+  KnownLabels here = labels_here(head_.node, retrieval().manifests, global, unreadable);
+  std::erase_if(here.snapshots, [&](const LabeledSnapshot& one) { return catalog_.rejected.contains(one.snapshot); });
+  return find_labeled(head_.heads, request.label, here, head_.node.log);
 }
 
 Result<Offer> RestoreDesk::prepare_offer() {
   Offer offer;
   if (!seals_.request()) return fail(seals_.request().error());
+  if (opens()) return prepare_open();
   if (head_.options.start == EngineOptions::Start::fresh && life_.is_undecided()) {
     if (head_.node.leads()) head_.node.log.info("[restart] mode = fresh: starting fresh");
     return offer;
@@ -91,6 +104,7 @@ Result<Offer> RestoreDesk::prepare_offer() {
   if (!chosen) return fail(chosen.error());
   retrieval.chosen = *chosen;
   retrieval.branch = catalog_.chain.branch;
+  retrieval.rejected = catalog_.rejected;
   retrieval.not_before = oldest_life(retrieval.chosen);
   auto plan = make_plan_to_offer();
   if (!plan && retrieval.chosen.value != 0) return fail(as_choice(plan.error()));
@@ -108,14 +122,18 @@ Result<Offer> RestoreDesk::prepare_offer() {
   if (!plan) return fail(life_.may_become_readable() ? as_unreadable(plan.error()) : plan.error());
   if (auto status = life_.check_chain_is_known(); !status) return fail(status.error());
 
-  offer.fresh = false;
-  offer.snapshot = plan->snapshot;
-  for (const LevelId level : head_.node.levels.all()) offer.ranks_from.resize(static_cast<std::size_t>(level));
-  offer.old_ranks = static_cast<std::uint32_t>(plan->deliveries.size());
-  for (const Delivery& delivery : plan->deliveries) ++offer.ranks_from[static_cast<std::size_t>(delivery.level) - 1];
-  for (const NodeId node : plan->lost_nodes) offer.lost_nodes.push_back(fmt::format("node {}", node.value));
+  describe(*plan, offer);
   plan_ = std::move(*plan);
   return offer;
+}
+
+void RestoreDesk::describe(const Plan& plan, Offer& offer) const {
+  offer.fresh = false;
+  offer.snapshot = plan.snapshot;
+  for (const LevelId level : head_.node.levels.all()) offer.ranks_from.resize(static_cast<std::size_t>(level));
+  offer.old_ranks = static_cast<std::uint32_t>(plan.deliveries.size());
+  for (const Delivery& delivery : plan.deliveries) ++offer.ranks_from[static_cast<std::size_t>(delivery.level) - 1];
+  for (const NodeId node : plan.lost_nodes) offer.lost_nodes.push_back(fmt::format("node {}", node.value));
 }
 
 // Where no snapshot was ever sealed, one that is not whole does not count. That must be known before ranks read it:
@@ -123,7 +141,7 @@ Result<Offer> RestoreDesk::prepare_offer() {
 Result<Plan> RestoreDesk::make_plan_to_offer() {
   while (true) {
     CountingComm heads(head_.heads, [this](Peer to) { return to != head_.heads.rank(); });
-    auto plan = retrieve(heads, head_.node, *catalog_.retrieval);
+    auto plan = retrieve(heads, head_.node, retrieval());
     moved_bytes_ += heads.sent_bytes();
     if (!plan || !nothing_was_sealed()) return plan;
     auto again = forget_what_is_damaged(*plan);
@@ -135,13 +153,13 @@ Result<Plan> RestoreDesk::make_plan_to_offer() {
 // Looks at the shards that this node's ranks are to read. What was brought aside was read when it came. The same on all
 // heads.
 Result<bool> RestoreDesk::forget_what_is_damaged(const Plan& plan) {
-  std::vector<ShardEntry> shards = catalog_.retrieval->own_shards();
-  if (plan.of_other_ranks)
+  std::vector<ShardEntry> shards = retrieval().own_shards();
+  if (plan.aside)
     std::erase_if(shards, [&](const ShardEntry& shard) { return !plan.deliveries[shard.rank.value].in_place(); });
   const std::vector<Rank> damaged = catalog_.find_damaged(plan.snapshot, shards);
   std::vector<Strike> strikes;
   for (const Rank rank : damaged) strikes.push_back(strike_at_home(head_.node, plan, rank));
-  return forget_damaged(head_.heads, *catalog_.retrieval, damaged, strikes);
+  return forget_damaged(head_.heads, retrieval(), damaged, strikes);
 }
 
 // The job died while it sealed its first snapshot: some nodes have their parts, but no vote can have gone well. Only
@@ -150,7 +168,7 @@ bool RestoreDesk::nothing_was_sealed() const {
   if (life_.has_unreadable() || catalog_.chain.newest.value == 0 || catalog_.chain.has_snapshots ||
       life_.has_snapshots())
     return false;
-  const RetrieveState& state = *catalog_.retrieval;
+  const RetrieveState& state = opening_ ? *opening_ : *catalog_.retrieval;
   const auto promoted = [&](const HoldingSummary& summary) {
     return summary.snapshot.incarnation >= state.not_before &&
            !(summary.levels & head_.node.levels.of_redundancy()).empty();

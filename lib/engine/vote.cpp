@@ -71,6 +71,8 @@ Vote Vote::on_nothing(NodeId node, Version highest, const Waiting& waiting) {
     const std::uint64_t word = to_word(request);
     vote.words_[kRequest] = std::max(vote.words_[kRequest], word);
     vote.words_[kRequest + 1] = std::max(vote.words_[kRequest + 1], ~word);
+    vote.note(kCall, static_cast<std::uint64_t>(request.call));
+    if (request.rejects) vote.words_[kRejects] = 1;
   }
   vote.words_[kForEnd] = waiting.for_end ? node.value + 1 : 0;
   vote.words_[kHighest] = highest.value;
@@ -108,22 +110,31 @@ Version Vote::highest() const { return Version{static_cast<std::uint32_t>(words_
 
 std::optional<Error> Vote::different_calls() const {
   if (words_[kForRestore] == 0 || words_[kForEnd] == 0) return {};
-  return Error{Code::invalid_argument,
-               fmt::format("a rank of node {} called restore(), but a rank of node {} called finalize() or ended its "
-                           "session",
-                           words_[kForRestore] - 1, words_[kForEnd] - 1),
-               "every application rank must make the same restore and finalize calls"};
+  return Error{
+      Code::invalid_argument,
+      fmt::format("a rank of node {} called {}, but a rank of node {} called finalize() or ended its session",
+                  words_[kForRestore] - 1, text_of(static_cast<SettledCall>(words_[kCall])), words_[kForEnd] - 1),
+      "every application rank must make the same calls"};
 }
 
 Result<RestoreRequest> Vote::request() const {
   if (words_[kForRestore] == 0) return RestoreRequest{};
+  const auto call = static_cast<SettledCall>(words_[kCall]);
+  if (!all_gave_the_same(kCall))
+    return cairn::fail(Code::invalid_argument,
+                       fmt::format("some ranks called {}, and others {}", text_of(call),
+                                   text_of(static_cast<SettledCall>(~words_[kCall + 1]))),
+                       "every application rank must make the same calls");
   const std::uint64_t one = ~words_[kRequest + 1];
   const std::uint64_t other = words_[kRequest];
   if (one >> kLabelShift != other >> kLabelShift || request_of_word(one).version != request_of_word(other).version)
     return cairn::fail(Code::mismatch,
-                       fmt::format("ranks called restore() for {} and for {}", text_of(one), text_of(other)),
+                       fmt::format("ranks called {} for {} and for {}", text_of(call), text_of(one), text_of(other)),
                        "every application rank must ask for the same version, or the same label");
-  return request_of_word(other);
+  RestoreRequest request = request_of_word(other);
+  request.call = call;
+  request.rejects = words_[kRejects] != 0;
+  return request;
 }
 
 bool Vote::is_for_label() const { return words_[kForRestore] != 0 && words_[kRequest] >> kLabelShift != 0; }

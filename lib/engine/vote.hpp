@@ -1,6 +1,7 @@
 // What heads reduce to decide on a version: whether every node has sealed it, for the same levels and at the same safe
 // point. A head whose ranks all wait for a restore, or for the end, votes that it has no version and that none will
-// come; when all heads do so, nothing is under way any more. Both kinds of vote also name earlier versions of which a
+// come; when all heads do so, nothing is under way any more. What is said here of a restore holds for all settled calls
+// (engine/messages). Both kinds of vote also name earlier versions of which a
 // store has lost its part. Pure.
 #pragma once
 
@@ -52,7 +53,8 @@ class Vote {
   [[nodiscard]] bool nothing_is_left() const;
   // Why ranks cannot have what they wait for, where some have called restore and others finalize.
   [[nodiscard]] std::optional<Error> different_calls() const;
-  // What the ranks that wait for a restore have asked for, but for the label; an error: not all for the same.
+  // What the ranks that wait for a restore have asked for, but for the label; an error: not all for the same. Of a
+  // close(): whether some rank rejects the version.
   [[nodiscard]] Result<RestoreRequest> request() const;
   // Whether they have asked for a label. Requires: request() is good.
   [[nodiscard]] bool is_for_label() const;
@@ -88,12 +90,14 @@ class Vote {
     kDue = kVersion + 2,
     kSafePoint = kDue + 2,
     kRequest = kSafePoint + 2,
-    kLayout = kRequest + 2,
+    kCall = kRequest + 2,
+    kLayout = kCall + 2,
     kSamePlace = kLayout + 2,
     kOtherPlace,
     kLabel,
     kAttributes = kLabel + 2,
     kPin = kAttributes + 2,
+    kRejects,
     kLost
   };
   static constexpr std::size_t kLostWords = 8;

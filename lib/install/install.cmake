@@ -13,7 +13,8 @@ install(TARGETS cairn cairn_tap EXPORT cairn_targets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT cairn_development)
 install(FILES include/cairn/cairn.h include/cairn/cairn.hpp include/cairn/error.hpp
   include/cairn/failure_topology.hpp include/cairn/level_id.hpp include/cairn/log.hpp include/cairn/lost_collectives.hpp include/cairn/lost_part.hpp
-  include/cairn/attribute.hpp include/cairn/containers.hpp include/cairn/object.hpp
+  include/cairn/attribute.hpp include/cairn/containers.hpp include/cairn/element.hpp include/cairn/object.hpp
+  include/cairn/open_snapshot.hpp
   include/cairn/region_kind.hpp include/cairn/session_base.hpp include/cairn/storable.hpp include/cairn/version.hpp ${PROJECT_BINARY_DIR}/include/cairn/version.h
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/cairn COMPONENT cairn_development)
 if(CAIRN_FORTRAN)

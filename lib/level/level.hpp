@@ -64,7 +64,8 @@ struct NodeContext {
 };
 
 // Where a rank reads the shard that a delivery brings to this node. `aside`: it is of a snapshot of another number of
-// ranks. What is brought then does not become a part of this store's snapshot, so it lies beside it.
+// ranks, or of one that is only opened. What is brought then does not become a part of this store's snapshot, so it
+// lies beside it.
 [[nodiscard]] FileName home_of(const NodeContext& node, const Identity& snapshot, const Delivery& delivery, bool aside);
 
 struct RestoreTask {

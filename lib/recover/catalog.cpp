@@ -19,18 +19,26 @@ Catalog::Catalog(const NodeContext& node_context, std::shared_ptr<StoreMemory> s
       memory(store_memory ? std::move(store_memory) : std::make_shared<StoreMemory>()),
       keeps(kept) {}
 
+Result<StoreContents> Catalog::look(const Sealer& sealer) const {
+  return read_store(*node.local, node.me, node.log, *memory, sealer, node.levels);
+}
+
 Status Catalog::read(const Sealer& sealer) {
-  auto found = read_store(*node.local, node.me, node.log, *memory, sealer, node.levels);
+  auto found = look(sealer);
   if (!found) return fail(found.error());
   contents = std::move(*found);
   return {};
 }
 
-void Catalog::take(Inventory& inventory) {
-  const std::map<Identity, Known> before = std::exchange(known, {});
-  for (const auto& [id, old] : before) {
-    for (const LevelId level : shared_levels_of(old)) inventory.shared[level].push_back(id);
+void Catalog::add_shared(Inventory& inventory) const {
+  for (const auto& [id, one] : known) {
+    for (const LevelId level : shared_levels_of(one)) inventory.shared[level].push_back(id);
   }
+}
+
+void Catalog::take(Inventory& inventory) {
+  add_shared(inventory);
+  const std::map<Identity, Known> before = std::exchange(known, {});
   for (const auto& [id, levels] : inventory.levels_reached()) {
     known[id].manifest.identity = id;
     known[id].complete = levels.complete;
@@ -43,8 +51,26 @@ void Catalog::take(Inventory& inventory) {
 
 void Catalog::strike_abandoned() {
   for (auto& [id, one] : known) {
-    if (!chain.branch.has(id)) one.strike(LevelSet::all());
+    if (!chain.branch.has(id) || rejected.contains(id)) one.strike(LevelSet::all());
   }
+}
+
+void Catalog::reject(const Identity& snapshot) {
+  rejected.insert(snapshot);
+  strike_abandoned();
+}
+
+void Catalog::release(Rank rank, const Identity& snapshot) {
+  if (const auto one = held_.find({snapshot, rank}); one != held_.end()) held_.erase(one);
+}
+
+void Catalog::release_all(Rank rank) {
+  std::erase_if(held_, [&](const auto& one) { return one.second == rank; });
+}
+
+bool Catalog::is_held(const Identity& snapshot) const {
+  const auto first = held_.lower_bound({snapshot, Rank{}});
+  return first != held_.end() && first->first == snapshot;
 }
 
 Status Catalog::write(const NodeManifest& manifest) {
@@ -89,6 +115,7 @@ std::vector<Version> Catalog::retire_old() {
   // wait for these slots.
   std::vector<Version> free = take_free_slots(old);
   for (const Identity& id : old) {
+    if (is_held(id)) continue;
     const auto span = node.trace.span("retire", id.version.value);
     const auto it = known.find(id);
     const Status retired = retire(node.dir(id));

@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "base/error.hpp"
@@ -49,13 +50,25 @@ struct Known {
 struct Catalog {
   Catalog(const NodeContext& node_context, std::shared_ptr<StoreMemory> store_memory, const KeepCounts& kept);
 
-  // Looks into this node's store. `sealer` is the job's, of no chain.
+  // What is in this node's store now. `sealer` is the job's, of no chain.
+  [[nodiscard]] Result<StoreContents> look(const Sealer& sealer) const;
+  // The same, which is kept.
   [[nodiscard]] Status read(const Sealer& sealer);
+  // Adds to an inventory what has reached stores of all nodes in this life.
+  void add_shared(Inventory& inventory) const;
   // Starts again from an inventory, which is the same on all heads. What is known about the global store stays.
   void take(Inventory& inventory);
 
-  // Snapshots that the job's branch does not have will never be its state, so no other is retired in their favour.
+  // Snapshots that the job's branch does not have will never be its state, so no other is retired in their favour. The
+  // same holds for those that were rejected.
   void strike_abandoned();
+  // The program cannot use that snapshot. The same on all heads.
+  void reject(const Identity& snapshot);
+  // A rank of this node reads a snapshot, or does so no more: while one reads it, its files stay in this node's store,
+  // and hold no slot.
+  void hold(Rank rank, const Identity& snapshot) { held_.emplace(snapshot, rank); }
+  void release(Rank rank, const Identity& snapshot);
+  void release_all(Rank rank);
 
   // Writes a manifest of this node's store, and remembers it.
   [[nodiscard]] Status write(const NodeManifest& manifest);
@@ -96,6 +109,7 @@ struct Catalog {
   std::optional<Identity> state;  // the job's state: the snapshot that was sealed or restored last
   // A snapshot of another number of ranks, which was restored, and which no snapshot of this number has replaced yet.
   std::optional<Identity> of_other_ranks;
+  std::set<Identity> rejected;             // in this life
   std::optional<RetrieveState> retrieval;  // until the first snapshot is sealed after the inventory was taken
 
  private:
@@ -105,7 +119,10 @@ struct Catalog {
   [[nodiscard]] LevelSet shared_levels_of(const Known& one) const;
   void warn(const Status& status) const;
 
+  [[nodiscard]] bool is_held(const Identity& snapshot) const;
+
   std::set<Version> slots_;
+  std::multiset<std::pair<Identity, Rank>> held_;
 };
 
 }  // namespace cairn

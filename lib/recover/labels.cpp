@@ -109,7 +109,7 @@ Result<Version> find_labeled(Comm& heads, const std::string& label, const KnownL
   }
   labels.forget_what_is_known();
   if (labels.asked.size() != 1)
-    return fail(Code::mismatch, "ranks called restore() for different labels",
+    return fail(Code::mismatch, "ranks asked for different labels",
                 "every application rank must ask for the same version, or the same label");
   const std::string asked = escaped_for_terminal(*labels.asked.begin());
   const auto has_it = [&](const auto& one) { return one.second == *labels.asked.begin(); };

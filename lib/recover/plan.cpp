@@ -86,6 +86,7 @@ std::vector<std::uint32_t> find_sources(const PlanRequest& request, SnapshotSour
 PlanOfOne plan_of(const PlanRequest& request, SnapshotSources& sources, const Identity& snapshot, std::size_t ranks) {
   PlanOfOne one{{snapshot, {}, sources.lost_nodes()}, {}};
   one.plan.of_other_ranks = ranks != request.today.node_of_rank.size();
+  one.plan.aside = request.aside || one.plan.of_other_ranks;
   const auto find = [&](LevelSet levels) {
     return one.plan.of_other_ranks ? find_homes(request, sources, levels, ranks, one.plan)
                                    : find_sources(request, sources, levels, one.plan);
@@ -124,7 +125,7 @@ std::set<Version> recoverable_versions(const PlanRequest& request) {
   const std::size_t ranks = request.today.node_of_rank.size();
   LayoutIndexes indexes;
   for (const Identity& snapshot : request.inventory.snapshots()) {
-    if (snapshot.incarnation < request.not_before) continue;
+    if (snapshot.incarnation < request.not_before || request.rejected.contains(snapshot)) continue;
     SnapshotSources sources(request.inventory, indexes, snapshot);
     const std::size_t wrote = ranks_of(request, sources, snapshot);
     if (wrote != ranks && !request.elastic) continue;
@@ -177,10 +178,21 @@ PlanOfOne make_plan_of(const PlanRequest& request, const Identity& snapshot) {
 Result<Plan> make_plan(const PlanRequest& request) {
   std::string refusals;
   std::size_t tried = 0;
+  const auto refuse = [&](const Identity& snapshot, const std::string& why) {
+    ++tried;
+    constexpr std::size_t kTold = 4;
+    if (tried <= kTold)
+      refusals += fmt::format("{}version {} {}", refusals.empty() ? "" : "; ", snapshot.version.value, why);
+    if (tried == kTold + 1) refusals += "; older versions are not recoverable either";
+  };
   const std::size_t ranks = request.today.node_of_rank.size();
   LayoutIndexes indexes;
   for (const Identity& snapshot : request.inventory.snapshots()) {
     if (!is_wanted(request, snapshot)) continue;
+    if (request.rejected.contains(snapshot)) {
+      refuse(snapshot, "was rejected by close()");
+      continue;
+    }
     SnapshotSources sources(request.inventory, indexes, snapshot);
     PlanOfOne one;
     const std::size_t wrote = ranks_of(request, sources, snapshot);
@@ -191,12 +203,7 @@ Result<Plan> make_plan(const PlanRequest& request) {
       one = plan_of(request, sources, snapshot, wrote);
       if (one.missing.empty()) return std::move(one.plan);
     }
-    ++tried;
-    constexpr std::size_t kTold = 4;
-    if (tried <= kTold)
-      refusals +=
-          fmt::format("{}version {} has {}", refusals.empty() ? "" : "; ", snapshot.version.value, one.missing_text());
-    if (tried == kTold + 1) refusals += "; older versions are not recoverable either";
+    refuse(snapshot, "has " + one.missing_text());
   }
   if (request.chosen.value != 0) return fail(not_available(request, refusals));
   if (tried == 0) return fail(Code::not_found, "there is no snapshot");

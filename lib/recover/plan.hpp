@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,8 @@ struct PlanRequest {
   std::map<Identity, std::uint32_t> ranks = {};  // of snapshots whose layout no node store knows, if it is known
   Version chosen = {};                           // only that one, of any branch; 0: the newest of the branch
   Branch branch = {};
+  bool aside = false;                // see Plan
+  std::set<Identity> rejected = {};  // by the program: not even if one is chosen
 };
 
 struct Plan {
@@ -44,6 +47,9 @@ struct Plan {
   std::vector<Delivery> deliveries;  // by rank of the snapshot, those within one store included
   std::vector<NodeId> lost_nodes;    // nodes of the snapshot's layout whose part no store has
   bool of_other_ranks = false;       // the job has another number of ranks today
+  // What is brought does not become a part of the snapshot in the stores, but lies beside it: see level/level,
+  // home_of().
+  bool aside = false;
 };
 
 // What can be restored of one snapshot, which was written by as many ranks as the job has today, whatever other

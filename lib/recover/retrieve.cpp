@@ -182,8 +182,7 @@ Status share_arrivals(Comm& heads, const NodeContext& node, const Plan& plan, Re
 Status execute(Comm& heads, const NodeContext& node, RetrieveState& state, const Plan& plan,
                std::vector<Strike>& strikes) {
   for (const LevelId level : node.levels.all()) {
-    RestoreTask task{
-        plan.snapshot, {}, state.inventory.layouts, manifest_of(state, plan.snapshot), plan.of_other_ranks};
+    RestoreTask task{plan.snapshot, {}, state.inventory.layouts, manifest_of(state, plan.snapshot), plan.aside};
     for (const Delivery& delivery : plan.deliveries) {
       if (delivery.level == level && !state.arrived.contains(delivery.rank)) task.deliveries.push_back(delivery);
     }
@@ -221,8 +220,9 @@ bool is_worth_another_round(RetrieveState& state, bool news) {
 Result<Plan> retrieve(Comm& heads, const NodeContext& node, RetrieveState& state) {
   while (true) {
     auto span = node.trace.span("plan");
-    auto plan = make_plan({state.inventory, node.layout, state.not_before, state.lost_nodes, state.arrived,
-                           state.snapshot, state.elastic, state.ranks, state.chosen, state.branch});
+    auto plan =
+        make_plan({state.inventory, node.layout, state.not_before, state.lost_nodes, state.arrived, state.snapshot,
+                   state.elastic, state.ranks, state.chosen, state.branch, state.aside, state.rejected});
     span.end();
     if (!plan) return plan;
     if (plan->snapshot != state.snapshot) {
@@ -231,7 +231,7 @@ Result<Plan> retrieve(Comm& heads, const NodeContext& node, RetrieveState& state
       state.entries.clear();
       state.brings_aside = false;
     }
-    if (plan->of_other_ranks && !std::exchange(state.brings_aside, true)) remove_brought(node);
+    if (plan->aside && !std::exchange(state.brings_aside, true)) remove_brought(node);
     std::vector<Strike> strikes;
     bool ready = true;
     const std::size_t numbers_known = state.ranks.size();
@@ -246,7 +246,7 @@ Result<Plan> retrieve(Comm& heads, const NodeContext& node, RetrieveState& state
     const auto sent = node.symptoms != nullptr ? sent_files(node, state, *plan) : std::vector<Delivery>{};
     const auto struck_before = sent.empty() ? std::set<Strike>{} : state.inventory.strikes;
     span = node.trace.span("retrieve", plan->snapshot.version.value);
-    if (ready && plan->of_other_ranks) {
+    if (ready && plan->aside) {
       const auto is_there = [&](Rank rank) { return state.arrived.contains(rank); };
       if (auto status = check_room_for_brought(heads, node, *plan, shards, is_there); !status)
         return fail(status.error());
@@ -300,7 +300,7 @@ Result<bool> forget_damaged(Comm& heads, RetrieveState& state, const std::vector
 }
 
 FileName home_of(const NodeContext& node, const Plan& plan, Rank rank) {
-  return home_of(node, plan.snapshot, plan.deliveries[rank.value], plan.of_other_ranks);
+  return home_of(node, plan.snapshot, plan.deliveries[rank.value], plan.aside);
 }
 
 Strike strike_at_home(const NodeContext& node, const Plan& plan, Rank rank) {

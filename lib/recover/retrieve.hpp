@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,8 @@ struct RetrieveState {
   // Of snapshots in shared stores that a plan has used; known to head 0 only.
   std::map<Identity, SnapshotNotes> shared_notes = {};
   bool brings_aside = false;  // into names::brought(), which was emptied for it
+  bool aside = false;         // see Plan
+  std::set<Identity> rejected = {};
 
   [[nodiscard]] std::vector<ShardEntry> own_shards() const;
 };

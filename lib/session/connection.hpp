@@ -51,6 +51,11 @@ struct Connection {
   void leave(const FinalizeRequest& last);
 };
 
+// What calls of a session without a connection say.
+[[nodiscard]] inline Error lost_connection() {
+  return {Code::communication, "a process died, and the job rolls back", {}};
+}
+
 // Joins this process to the job: agrees on the topology, makes the communicators, opens the stores, and greets the
 // head. A dedicated head serves its node inside this call, to the end, and gets nothing. Collective over the
 // environment's world: all take a step or none does. If a step fails, everything that was opened is closed again.

@@ -29,4 +29,12 @@ T value_or_throw(Result<T> result) {
   if constexpr (!std::is_void_v<T>) return std::move(*result);
 }
 
+// The value, or an Exception. Where the job repairs itself, the loss of a peer becomes a rollback.
+template <class T>
+T answer(bool repairs_itself, Result<T> result) {
+  if (!result && result.error().code == Code::communication && repairs_itself)
+    throw Exception(ErrorKind::rollback, result.error().text());
+  return value_or_throw(std::move(result));
+}
+
 }  // namespace cairn

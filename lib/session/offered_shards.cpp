@@ -22,6 +22,19 @@ Result<ShardFile> open_offered(const Store& store, const Offer& offer, const Off
   return file;
 }
 
+Result<ShardFile> open_own(const Store& store, const Offer& offer, Rank rank) {
+  const auto mine = std::ranges::find(offer.shards, rank, &OfferedShard::rank);
+  return open_offered(store, offer, mine == offer.shards.end() ? OfferedShard{rank, false} : *mine);
+}
+
+std::optional<LevelId> highest_needed(const Offer& offer) {
+  std::optional<LevelId> highest;
+  if (offer.fresh) return highest;
+  for (std::size_t i = 0; i < std::min(offer.ranks_from.size(), std::size(kAllLevels)); ++i)
+    if (offer.ranks_from[i] > 0) highest = kAllLevels[i];
+  return highest;
+}
+
 OfferedShards::OfferedShards(const Store& store, const Offer& offer) : store_(store), offer_(offer) {
   for (const OfferedShard& offered : offer.shards) {
     auto shard = open(offered);

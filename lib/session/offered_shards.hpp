@@ -20,6 +20,10 @@ namespace cairn {
 [[nodiscard]] FileName file_of(const Offer& offer, const OfferedShard& shard);
 // It, if it is what was offered.
 [[nodiscard]] Result<ShardFile> open_offered(const Store& store, const Offer& offer, const OfferedShard& shard);
+// The same for the shard of this rank, which the heads have brought to its node's store.
+[[nodiscard]] Result<ShardFile> open_own(const Store& store, const Offer& offer, Rank rank);
+// Of what all ranks get together; nothing for a fresh start.
+[[nodiscard]] std::optional<LevelId> highest_needed(const Offer& offer);
 
 class OfferedShards {
  public:

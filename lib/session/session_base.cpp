@@ -4,6 +4,7 @@
 
 #include "base/label.hpp"
 #include "session/exception.hpp"
+#include "session/open_snapshot_impl.hpp"
 #include "session/session_impl.hpp"
 
 namespace cairn {
@@ -31,12 +32,9 @@ ErrorKind kind_of(Code code) {
 
 namespace {
 
-// The value, or an Exception. Where the job repairs itself, the loss of a peer becomes a rollback.
 template <class T>
 T answer(const SessionImpl& session, Result<T> result) {
-  if (!result && result.error().code == Code::communication && session.recoverable())
-    throw Exception(ErrorKind::rollback, result.error().text());
-  return value_or_throw(std::move(result));
+  return answer(session.recoverable(), std::move(result));
 }
 
 }  // namespace
@@ -86,6 +84,18 @@ RestoreReport SessionBase::restore(const Label& label) {
 RestoreReport SessionBase::restore(const std::string& name) {
   if (name.empty()) throw Exception(ErrorKind::usage, "restore: the name of the region is empty");
   return answer(*impl_, impl_->restore(name, {}));
+}
+
+OpenSnapshot SessionBase::open_snapshot() { return OpenSnapshot(answer(*impl_, impl_->open_snapshot({}))); }
+
+OpenSnapshot SessionBase::open_snapshot(std::uint32_t version) {
+  if (version == 0) throw Exception(ErrorKind::usage, "open_snapshot: version 0 does not exist; versions begin with 1");
+  return OpenSnapshot(answer(*impl_, impl_->open_snapshot({.version = Version{version}})));
+}
+
+OpenSnapshot SessionBase::open_snapshot(const Label& label) {
+  if (const auto good = check_label(label.text); !good) value_or_throw<Status>(fail(good.error().in("open_snapshot")));
+  return OpenSnapshot(answer(*impl_, impl_->open_snapshot({.label = label.text})));
 }
 
 std::optional<std::uint64_t> SessionBase::stored(const std::string& name) {

@@ -2,6 +2,9 @@
 #include <optional>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "session/open_snapshot_impl.hpp"
 #include "session/session_impl.hpp"
 
 namespace cairn {
@@ -75,6 +78,9 @@ void SessionImpl::leave_mark_of(const Error& error) const {
 
 Status SessionImpl::finalize() {
   if (auto status = usable_now("finalize"); !status) return status;
+  if (const auto open = open_snapshots_.first())
+    return fail(Code::invalid_argument,
+                fmt::format("finalize was called while version {} is open", open->version.value), "close() it first");
   const WatchedCall watched(watcher_, CairnCall::finalize);
   auto span = connection_->trace.span("finalize");
   if (application_.auto_levels && connection_->rank().value == 0) {

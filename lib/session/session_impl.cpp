@@ -30,6 +30,10 @@ class Released {
   Regions& regions_;
 };
 
+bool is_asked_to_stop(const Config::Restart& restart) {
+  return restart.stop_signal && StopSignal::seen(*restart.stop_signal);
+}
+
 // As far as this rank knows of the failure. Where labels differ, the next snapshot would fail, too.
 void take_label_of_failed_snapshot(NextNotes& notes, const HeadLink& link) {
   const auto labeled = notes.labeled();
@@ -55,6 +59,7 @@ SessionImpl::~SessionImpl() {
 }
 
 void SessionImpl::abandon(Abandoned how) {
+  open_snapshots_.end(closed_snapshot());
   if (finalized_) return;
   finalized_ = true;
   if (!connection_) return;
@@ -66,7 +71,7 @@ void SessionImpl::abandon(Abandoned how) {
 }
 
 Status SessionImpl::usable_now(const char* call) const {
-  if (!connection_) return fail(Code::communication, "a process died, and the job rolls back");
+  if (!connection_) return fail(lost_connection());
   if (!finalized_) return {};
   return fail(Code::invalid_argument, fmt::format("{} was called after finalize", call));
 }
@@ -188,11 +193,6 @@ Status SessionImpl::all_take_part() const {
   return fail(error_of(*left).in("no snapshot can be completed"));
 }
 
-bool SessionImpl::is_asked_to_stop() const {
-  const auto& signal = setting_.config.restart.stop_signal;
-  return signal && StopSignal::seen(*signal);
-}
-
 // The same on every rank.
 Result<LevelSet> SessionImpl::levels_due() {
   return levels_by_rule().map([this](LevelSet due) { return application_.schedule.with_first(due); });
@@ -212,7 +212,7 @@ Result<LevelSet> SessionImpl::levels_by_rule() {
   if (!*ready) return fail(all_take_part().error());
   auto beat = pulse()->call([this] {
     return Pulse::Mine{
-        .stop = is_asked_to_stop(),
+        .stop = is_asked_to_stop(setting_.config.restart),
         .log_fills = logged_ && logged_->journal().note_growth(),
         .logged = logged_ ? logged_->journal().logged_millionths() : 0,
         .asked_for = link().take_snapshot_now(),

@@ -29,6 +29,7 @@
 #include "session/call_watcher.hpp"
 #include "session/connection.hpp"
 #include "session/environment.hpp"
+#include "session/open_snapshot_impl.hpp"
 
 namespace cairn {
 
@@ -57,6 +58,12 @@ class SessionImpl {
   [[nodiscard]] Result<std::optional<std::uint64_t>> stored(const std::string& name);
   // The same of all ranks together.
   [[nodiscard]] Result<std::optional<std::uint64_t>> stored_total(const std::string& name);
+  // Opens a snapshot without restoring it; `chosen` as above. Collective. session_reading.cpp.
+  [[nodiscard]] Result<std::unique_ptr<OpenSnapshotImpl>> open_snapshot(const RestoreRequest& chosen);
+  // Returns whether all ranks find it good. The session has closed it afterwards, also after an error. Collective.
+  [[nodiscard]] Result<bool> close_snapshot(OpenSnapshotImpl& open, bool good);
+  // Closes it on this rank. Local.
+  void drop(OpenSnapshotImpl& open);
   // Whether the next snapshot() takes one. That decision is made here, and snapshot() keeps to it.
   [[nodiscard]] Result<bool> due();
   // `forced`: a level that this snapshot is for, due or not.
@@ -132,7 +139,6 @@ class SessionImpl {
   [[nodiscard]] Result<std::optional<Version>> snapshot_now(std::optional<LevelId> forced);
   [[nodiscard]] Status usable_now(const char* call) const;
   [[nodiscard]] Status all_take_part() const;
-  [[nodiscard]] bool is_asked_to_stop() const;
   [[nodiscard]] Status begin_snapshot();
   [[nodiscard]] Result<LevelSet> levels_due();
   [[nodiscard]] Result<LevelSet> levels_by_rule();
@@ -179,15 +185,12 @@ class SessionImpl {
                                            const RestoreRequest& request, Restores who);
   [[nodiscard]] RestoreRequest request_for(const RestoreRequest& chosen) const;
   [[nodiscard]] bool may_exchange(const Offer& offer) const;
-  [[nodiscard]] Result<ShardFile> open_own(const Offer& offer) const;
   [[nodiscard]] Status look_at_stored(const char* call);
   [[nodiscard]] Result<StoredRegions> look_at(const Offer& offer);
   [[nodiscard]] Result<std::uint64_t> take_offer(const Offer& offer, const std::string& only);
   [[nodiscard]] Status complete(const std::string& only, bool restored);
   [[nodiscard]] Status undefined_after(Error error, bool all_are_here);
   void accept(const Offer& offer);
-  // Of what all ranks restore together; nothing for a fresh start.
-  [[nodiscard]] static std::optional<LevelId> highest_needed(const Offer& offer);
   void warm_up_slots();
 
   // session_elastic.cpp
@@ -217,6 +220,7 @@ class SessionImpl {
   CallWatcher* watcher_ = nullptr;
   std::unique_ptr<rollback::LoggedRank> logged_;
   std::unique_ptr<Connection> connection_;  // destroyed before the others, so that the head is notified first
+  OpenSnapshots open_snapshots_;
   bool finalized_ = false;
 };
 

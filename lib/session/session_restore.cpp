@@ -170,7 +170,7 @@ RestoreRequest SessionImpl::request_for(const RestoreRequest& chosen) const {
 }
 
 // The heads offer a snapshot as often as a rank's `answer` is that its shard cannot be read. Returns the one that all
-// have read. Collective among the ranks.
+// have read. A close() is answered without an offer. Collective among the ranks.
 Result<Offer> SessionImpl::settle_offer(const std::function<RestoreResult(const Offer&)>& answer,
                                         const RestoreRequest& request, Restores who) {
   Application& app = application_;
@@ -187,13 +187,13 @@ Result<Offer> SessionImpl::settle_offer(const std::function<RestoreResult(const 
   const auto closed = [&] { return closing.go_on(); };
   while (true) {
     auto waiting = connection_->trace.span("wait for head");
-    auto heard = head.wait_until(answered, {"restore()"});
+    auto heard = head.wait_until(answered, {text_of(request.call)});
     waiting.end();
     if (!heard) return fail(heard.error());
     if (!head.offer) break;
     accepted = std::move(*head.offer);
     head.offer.reset();
-    if (who == Restores::all && may_exchange(*accepted)) {
+    if (who == Restores::all && request.call == SettledCall::restore && may_exchange(*accepted)) {
       // Two collectives of the ranks must not be under way at once.
       auto done = head.wait_until(closed, {.call = "restore()", .woken_by = HeadLink::WokenBy::nobody});
       if (!done) return fail(done.error());
@@ -206,10 +206,11 @@ Result<Offer> SessionImpl::settle_offer(const std::function<RestoreResult(const 
   // Otherwise some are in finalize, or have left.
   const bool all_are_here = !error || (error->code != Code::invalid_argument && !head.left);
   if (all_are_here) {
-    auto done = head.wait_until(closed, {.call = "restore()", .woken_by = HeadLink::WokenBy::nobody});
+    auto done = head.wait_until(closed, {.call = text_of(request.call), .woken_by = HeadLink::WokenBy::nobody});
     if (!done) return fail(done.error());
   }
-  if (!error) return *accepted;
+  if (!error) return std::move(accepted).value_or(Offer{});
+  if (request.call != SettledCall::restore) return fail(*error);
   return fail(undefined_after(*error, all_are_here).error());
 }
 
@@ -274,17 +275,12 @@ RestoreResult SessionImpl::refused(const Error& error) const {
   return result;
 }
 
-// This rank's shard, which the heads have brought to its node's store.
-Result<ShardFile> SessionImpl::open_own(const Offer& offer) const {
-  return open_offered(*connection_->local, offer, {connection_->rank(), false});
-}
-
 // What this rank's shard has. The shard is checked as a whole, as restore() would.
 Result<StoredRegions> SessionImpl::look_at(const Offer& offer) {
   StoredRegions regions;
   if (offer.fresh) return regions;
   auto span = connection_->trace.span("read", offer.snapshot.version.value);
-  auto file = open_own(offer);
+  auto file = open_own(*connection_->local, offer, connection_->rank());
   if (!file) return fail(file.error());
   auto shard = Shard::of(std::move(*file));
   if (!shard) return fail(shard.error());
@@ -298,7 +294,7 @@ Result<StoredRegions> SessionImpl::look_at(const Offer& offer) {
 Result<std::uint64_t> SessionImpl::take_offer(const Offer& offer, const std::string& only) {
   if (offer.fresh) return application_.calls;
   auto span = connection_->trace.span("read", offer.snapshot.version.value);
-  auto shard = open_own(offer);
+  auto shard = open_own(*connection_->local, offer, connection_->rank());
   if (!shard) return fail(shard.error());
   const ShardHeader& header = shard->header();
   span.set_bytes(header.data_bytes);
@@ -311,14 +307,6 @@ Result<std::uint64_t> SessionImpl::take_offer(const Offer& offer, const std::str
   }
   if (!read) return fail(read.error());
   return only.empty() ? header.safe_point : application_.calls;
-}
-
-std::optional<LevelId> SessionImpl::highest_needed(const Offer& offer) {
-  std::optional<LevelId> highest;
-  if (offer.fresh) return highest;
-  for (std::size_t i = 0; i < std::min(offer.ranks_from.size(), std::size(kAllLevels)); ++i)
-    if (offer.ranks_from[i] > 0) highest = kAllLevels[i];
-  return highest;
 }
 
 void SessionImpl::accept(const Offer& offer) {

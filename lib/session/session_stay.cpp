@@ -2,6 +2,7 @@
 // repaired world inside the call that the failure has struck. What belongs to messages is in rollback/.
 #include <utility>
 
+#include "session/offered_shards.hpp"
 #include "session/session_impl.hpp"
 
 namespace cairn {
@@ -31,6 +32,7 @@ void SessionImpl::disconnect() {
     logged_->leaves();
   }
   application_.meant = {};
+  open_snapshots_.end(lost_connection());
   link().wake_head();
   connection_.reset();
 }
@@ -86,7 +88,7 @@ Result<std::vector<replay::Repeated>> SessionImpl::restore_lost() {
       [&](const Offer& offer) -> RestoreResult {
         epoch = 0;
         if (offer.fresh) return {};
-        const auto shard = open_own(offer);
+        const auto shard = open_own(*connection_->local, offer, connection_->rank());
         if (!shard) return refused(shard.error());
         epoch = shard->header().safe_point;
         return {};

@@ -14,7 +14,7 @@
 //   health-00000003.json                    global store only: the same, of one run that could not read health.json
 //   watch.json                              global store only: that heads look after the run, and when they last did
 //   suspicion-<16 hex digits>.json         global store only: what somebody reports, until a head takes it
-//   brought/rank000007.shard                node stores only: a shard of another number of ranks, during a restore
+//   brought/rank000007.shard                node stores only: a shard that is not restored as it is, during a restore
 //   symptoms.json                           node stores only: symptoms that wait for the next life
 //   token                                   node stores only: while a session opens
 #pragma once
@@ -48,8 +48,8 @@ struct SnapshotDir {
 // Those in a listing of a store's top level, in its order, what is being written included.
 [[nodiscard]] std::vector<SnapshotDir> snapshots_in(const std::vector<Entry>& entries);
 
-// Shards of a snapshot of another number of ranks that a restore has brought here. They have no manifest, and count for
-// nothing after it.
+// Shards that a restore has brought here without making them a part of this store's snapshot: it is one of another
+// number of ranks, or is only opened. They have no manifest, and count for nothing after it.
 [[nodiscard]] DirName brought();
 
 [[nodiscard]] FileName shard(const DirName& dir, Rank rank);

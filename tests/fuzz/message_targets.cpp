@@ -173,7 +173,7 @@ constexpr RankLeft kLeft{{3}, {1}, {42}, 77, true};
 std::vector<ToHead> letters() {
   return {Hello{kError},
           Seal{{42}, 77, LevelSet::of_bits(30), 8192, kError},
-          RestoreRequest{{41}, "spin-up", true, false},
+          RestoreRequest{{41}, "spin-up", true, false, SettledCall::close, true},
           RestoreResult{kError, Resized{"x", 12, 13, 2}, {Rank{1}, Rank{3}}, 1 << 20},
           FinalizeRequest{{42}, 77, true, false, true, true},
           sample_measured(),
@@ -185,7 +185,8 @@ std::vector<ToHead> letters() {
           NotHere{{1, 2, 5}},
           Missing{"rank 3"},
           kLeft,
-          AvoidNodes{{1, 4}}};
+          AvoidNodes{{1, 4}},
+          Dropped{kSnapshot}};
 }
 
 std::vector<Buffer> to_head_seeds() { return encoded(letters()); }

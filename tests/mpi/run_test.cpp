@@ -232,6 +232,34 @@ void survive_lost_nodes(const std::string& mode) {
   job.go(8, 1);
 }
 
+// Each rank reads what it had at an older step, while later snapshots are taken, and one rank rejects the newest.
+void read_open_snapshots(const std::string& mode) {
+  MpiJob job(std::string(kUneven) + kContinue + "[head]\nmode = " + mode + "\n");
+  job.go(0, 3);
+  job.lose_node(1);
+  job.run([&](Session& session) {
+    const auto expect_step = [&](const OpenSnapshot& open, std::uint32_t step) {
+      EXPECT_EQ(open.read<std::uint32_t>("step"), std::vector<std::uint32_t>{step});
+      EXPECT_EQ(open.read<double>("state"), sample_state(session.rank(), step));
+    };
+    OpenSnapshot old = session.open_snapshot(2);
+    expect_step(old, 2);
+    OpenSnapshot newest = session.open_snapshot();
+    expect_step(newest, 3);
+    EXPECT_FALSE(newest.close(session.rank() != 1));
+    Steps steps(session);
+    EXPECT_EQ(steps.restore(), 2U);
+    steps.advance_by(4);
+    steps.wait_for_all();
+    expect_step(old, 2);
+    EXPECT_TRUE(old.close());
+    OpenSnapshot mine = session.open_snapshot();
+    expect_step(mine, 6);
+    EXPECT_TRUE(mine.close());
+  });
+  job.go(6, 1);
+}
+
 std::unique_ptr<CallFile> read_calls(const std::string& path) {
   auto file = std::make_unique<CallFile>();
   std::ifstream(path, std::ios::binary).read(reinterpret_cast<char*>(file.get()), sizeof(CallFile));
@@ -256,6 +284,10 @@ void write_calls_down(const std::string& mode) {
   });
   EXPECT_THAT(job.call_files(Rank{0}), IsEmpty());
 }
+
+TEST(UnevenNodes, read_open_snapshots_with_head_ranks) { read_open_snapshots("rank"); }
+TEST(UnevenNodes, read_open_snapshots_with_inline_heads) { read_open_snapshots("inline"); }
+TEST(UnevenNodes, read_open_snapshots_with_head_threads) { read_open_snapshots("thread"); }
 
 TEST(UnevenNodes, write_down_what_the_application_says_to_MPI) {
   write_calls_down("rank");

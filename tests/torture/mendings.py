@@ -43,6 +43,27 @@ MENDINGS = [
              "  if (same) return {};\n",
              "  if (same || !same) return {};\n"),
     ], seen_by="Files.that_change_while_they_are_read_cost_a_snapshot", test="cluster_files"),
+    # Snapshots that are opened.
+    Mending("a version that was rejected is given again", [
+        Edit("lib/recover/plan.cpp",
+             "    if (request.rejected.contains(snapshot)) {\n",
+             "    if (request.rejected.contains(snapshot) && request.rejected.empty()) {\n"),
+    ], seen_by="OpenSnapshot.that_one_rank_rejects_is_given_no_more", test="cluster_reading"),
+    Mending("a version that was rejected is restored by the next life", [
+        Edit("lib/engine/restore_adopt.cpp",
+             "  if (is_chosen || is_instead_of_rejected(snapshot))\n",
+             "  if (is_chosen)\n"),
+    ], seen_by="OpenSnapshot.that_one_rank_rejects_is_given_no_more", test="cluster_reading"),
+    Mending("a snapshot is retired while it is open", [
+        Edit("lib/recover/catalog.cpp",
+             "    if (is_held(id)) continue;\n",
+             ""),
+    ], seen_by="OpenSnapshot.stays_in_the_stores_while_it_is_open_and_takes_no_slot", test="cluster_reading"),
+    Mending("what is brought for a snapshot that is opened becomes a part of it", [
+        Edit("lib/engine/restore_open.cpp",
+             "  opening_->aside = true;\n",
+             ""),
+    ], seen_by="OpenSnapshot.comes_from_every_level_and_changes_no_store", test="cluster_reading"),
     # Damage.
     Mending("a snapshot that was found damaged still counts as complete", [
         Edit("lib/recover/catalog.cpp",
@@ -454,8 +475,8 @@ MENDINGS = [
     # Another number of ranks. No mending of the past: what the tests would have to find.
     Mending("a snapshot of another number of ranks becomes a part of today's layout", [
         Edit("lib/engine/restore_desk.cpp",
-             "  if (status && plan_ && plan_->of_other_ranks) {",
-             "  if (status && plan_ && plan_->of_other_ranks && head_.ranks.empty()) {"),
+             "  } else if (status && plan_ && plan_->of_other_ranks) {",
+             "  } else if (status && plan_ && plan_->of_other_ranks && head_.ranks.empty()) {"),
     ]),
     Mending("a life that goes on from another number of ranks does not record it", [
         Edit("lib/engine/restore_adopt.cpp",
@@ -470,8 +491,8 @@ MENDINGS = [
     ], seen_by="Elastic.goes_back_to_the_old_snapshot_if_the_new_one_is_lost_with_a_node", test="cluster_elastic"),
     Mending("what was brought for another number of ranks stays in node stores", [
         Edit("lib/engine/restore_desk.cpp",
-             "std::exchange(catalog_.retrieval->brings_aside, false)) remove_brought(head_.node);",
-             "std::exchange(catalog_.retrieval->brings_aside, false)) return;"),
+             "std::exchange(retrieval().brings_aside, false)) remove_brought(head_.node);",
+             "std::exchange(retrieval().brings_aside, false)) return;"),
     ], seen_by="Elastic.leaves_nothing_behind_of_what_was_brought"),
     Mending("after a restore on another number of ranks, the next snapshot is taken when one is due", [
         Edit("lib/schedule/schedule.cpp",

@@ -155,6 +155,22 @@ TEST(Vote, names_the_versions_where_ranks_ask_for_different_ones) {
   EXPECT_FALSE(waiting_for({five, {}}).request());
 }
 
+TEST(Vote, tells_the_calls_apart_that_wait_for_the_heads) {
+  const RestoreRequest restores{Version{5}};
+  const RestoreRequest opens{.version = Version{5}, .call = SettledCall::open};
+  const RestoreRequest closes{.version = Version{5}, .call = SettledCall::close};
+  const RestoreRequest rejects{.version = Version{5}, .call = SettledCall::close, .rejects = true};
+  EXPECT_EQ(reduced({waiting_for({opens}), waiting_for({opens})}).request()->call, SettledCall::open);
+  EXPECT_THAT(reduced({waiting_for({opens}), waiting_for({restores})}).request().error(),
+              Fails(Code::invalid_argument, {"open_snapshot()", "restore()"}));
+  EXPECT_THAT(waiting_for({opens, closes}).request().error(),
+              Fails(Code::invalid_argument, {"open_snapshot()", "close()"}));
+  EXPECT_FALSE(reduced({waiting_for({closes}), waiting_for({closes})}).request()->rejects);
+  EXPECT_TRUE(reduced({waiting_for({closes}), waiting_for({rejects})}).request()->rejects);
+  // A head without ranks.
+  EXPECT_EQ(reduced({waiting_for({}), waiting_for({opens})}).request()->call, SettledCall::open);
+}
+
 TEST(Vote, tells_restores_by_label_from_others) {
   const RestoreRequest peak{{}, "peak", true, false};
   const RestoreRequest other{{}, "other", true, false};

@@ -604,6 +604,73 @@ int cairn_restore_region(cairn_session* session, const char* name);
 /* Sets *status to what the last restore of this session did. Local. */
 int cairn_restore_info(const cairn_session* session, cairn_restore_status* status);
 
+/* A snapshot that is open for reading, while the job runs:
+ *
+ *     cairn_reader* old;
+ *     cairn_open_snapshot(session, 7, NULL, &old);
+ *     cairn_reader_read(old, "plate", copy, sizeof copy, NULL);
+ *     cairn_reader_close(&old, is_good(copy), &all_good);
+ *
+ * It keeps its contents until it is closed: cairn_snapshot and cairn_restore do not change them. It takes the room of
+ * one snapshot in the node's store, in addition to those that are kept, until the next snapshot after it is closed. */
+typedef struct cairn_reader cairn_reader;
+
+/* What is open. label is "" if the snapshot has none. */
+typedef struct {
+  uint32_t version;
+  uint32_t incarnation; /* number of the run that took the snapshot */
+  const char* label;    /* the reader owns it */
+  size_t regions;       /* number of regions of this rank */
+} cairn_reader_status;
+
+/* A region as this rank has it in a snapshot. The reader owns what is pointed to. */
+typedef struct {
+  const char* name;
+  const char* type_text; /* for a person: "float64[100][20]", "object(123 B)" */
+  cairn_type type;       /* CAIRN_BYTE also for types that are not in that list */
+  size_t element_bytes;
+  size_t elements;
+  size_t bytes;
+  size_t dimensions;     /* 0: one value */
+  const uint64_t* shape; /* slowest dimension first, with ghosts; dimensions numbers */
+} cairn_region_info;
+
+/* Opens this version, if it is not 0; or the newest snapshot with this label, if it is not NULL. Otherwise it opens the
+ * newest one: what cairn_restore would restore. Nothing is restored, and protected regions keep their contents. It
+ * comes from any level, as a restore does. The call is possible before cairn_restore, and
+ * between cairn_snapshot calls. It waits until earlier snapshots have reached their levels. With [recovery] rollback =
+ * lost, all ranks roll back after a failure in a job that has called it. The caller owns *reader, and closes or drops
+ * it.
+ *
+ * Collective. All ranks pass the same version and label.
+ * Requires: the job has as many ranks as the one that took the snapshot.
+ * Returns: the same code on all ranks. CAIRN_ERR_UNRECOVERABLE if it cannot be read; the text lists the versions, or
+ * labels, that there are. CAIRN_ERR_MISMATCH if it has another number of ranks. */
+int cairn_open_snapshot(cairn_session* session, uint32_t version, const char* label, cairn_reader** reader);
+/* Sets *status to what is open. Local. */
+int cairn_reader_info(cairn_reader* reader, cairn_reader_status* status);
+/* Sets *region to a region of this rank, by its number from 0, in the order in which they were protected. Local. */
+int cairn_reader_region(cairn_reader* reader, size_t index, cairn_region_info* region);
+/* Copies this rank's region into memory of the caller, which has room for capacity bytes, and sets *bytes to the number
+ * of bytes of the region; bytes may be NULL. Of an object, these are the bytes that it was saved as; of a file, its
+ * contents. Each block is checked. Ranks may read different regions.
+ *
+ * Local.
+ * Returns: CAIRN_ERR_USAGE if the snapshot has no such region on this rank, or if the region is larger than capacity.
+ * CAIRN_ERR_CORRUPT if the store has damaged the bytes. */
+int cairn_reader_read(cairn_reader* reader, const char* name, void* into, size_t capacity, size_t* bytes);
+/* Closes and frees the reader, also after an error, and sets *reader to NULL. good is whether this rank can use the
+ * snapshot. If a rank passes 0, the snapshot is rejected: this run neither opens nor restores it again. Once the run
+ * has restored an older one instead, later runs do not restore it unasked, either. *all_good is 1 if no rank has
+ * rejected it, otherwise 0; all_good may be NULL.
+ *
+ * Collective.
+ * Returns: the same code on all ranks. CAIRN_ERR_MISMATCH if ranks close different versions. */
+int cairn_reader_close(cairn_reader** reader, int good, int* all_good);
+/* Closes and frees the reader on this rank, and sets *reader to NULL. Does nothing if reader or *reader is NULL. Local.
+ */
+void cairn_reader_drop(cairn_reader** reader);
+
 /* Sets *comm to the communicator of the application ranks, without heads and spares. Cairn owns it: do not free it. It
  * is valid until MPI_Finalize, even after cairn_finalize. After CAIRN_ROLLBACK it must not be used any more.
  * With [recovery] rollback = lost, it stays valid in survivors while the session is open. Local. */

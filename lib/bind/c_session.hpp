@@ -38,6 +38,7 @@ struct cairn_session {
   std::unique_ptr<cairn::Session> session = {};   // none between a failure and cairn_recover
   std::unique_ptr<cairn::FailureVote> vote = {};  // where it does not repair itself
   mutable std::string storage_error = {};         // as it was last asked for
+  int readers = 0;                                // that are open
 
  private:
   [[nodiscard]] cairn::SessionBase& base() const;

@@ -420,6 +420,12 @@ int cairn_finalize(cairn_session** session) {
   if (const int code = refuse_in_run(
           *session, "cairn_finalize: cairn_run finalizes the session when its function returns 0; leave this call out"))
     return code;
+  // The session is freed below, whatever finalize() says.
+  if ((*session)->readers > 0) {
+    return with(*session, [](const cairn::Session& /*open*/) -> int {
+      throw cairn::Exception(cairn::ErrorKind::usage, "cairn_finalize: a reader is open; close it first");
+    });
+  }
   // The others wait for this rank.
   if ((*session)->job && !(*session)->session)
     return refuse(CAIRN_ERR_USAGE, "cairn_finalize: call cairn_recover first");

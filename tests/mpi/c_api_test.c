@@ -337,6 +337,53 @@ static void run_first(cairn_session* session, State* state) {
   CHECK(cairn_snapshot_to(session, CAIRN_L1, NULL) == CAIRN_OK);
 }
 
+/* Versions 2, of step 4, and 3 with the label "step 5" are there. */
+static void read_snapshots(cairn_session* session, int rank) {
+  cairn_session* same = session;
+  cairn_reader* reader = NULL;
+  cairn_reader_status status;
+  cairn_region_info region;
+  double plate[kCells];
+  size_t bytes = 0;
+  int all_good = 0;
+  CHECK_ERROR(cairn_open_snapshot(NULL, 2, NULL, &reader), CAIRN_ERR_USAGE, "the session is NULL");
+  CHECK_ERROR(cairn_open_snapshot(session, 2, NULL, NULL), CAIRN_ERR_USAGE, "reader is NULL");
+  CHECK_ERROR(cairn_open_snapshot(session, 2, "step 5", &reader), CAIRN_ERR_USAGE, "not both");
+  CHECK_ERROR(cairn_open_snapshot(session, 9, NULL, &reader), CAIRN_ERR_UNRECOVERABLE, "no version 9");
+  CHECK_ERROR(cairn_open_snapshot(session, 0, "other", &reader), CAIRN_ERR_UNRECOVERABLE, "\"step 5\" (version ");
+  CHECK(reader == NULL);
+  CHECK(cairn_open_snapshot(session, 2, NULL, &reader) == CAIRN_OK);
+  CHECK(cairn_reader_info(reader, &status) == CAIRN_OK);
+  CHECK(status.version == 2 && status.incarnation == 1 && strcmp(status.label, "") == 0);
+  CHECK(cairn_reader_region(reader, 0, &region) == CAIRN_OK);
+  CHECK(strcmp(region.name, "plate") == 0 && strcmp(region.type_text, "float64[1000]") == 0);
+  CHECK(region.type == CAIRN_DOUBLE && region.element_bytes == sizeof(double));
+  CHECK(region.elements == kCells && region.bytes == sizeof plate);
+  CHECK(region.dimensions == 1 && region.shape[0] == kCells);
+  CHECK_ERROR(cairn_reader_region(reader, status.regions, &region), CAIRN_ERR_USAGE, "counted from 0");
+  CHECK(cairn_reader_read(reader, "plate", plate, sizeof plate, &bytes) == CAIRN_OK);
+  CHECK(bytes == sizeof plate && plate[1] == rank * 1e6 + 4 * 1e3 + 1);
+  CHECK_ERROR(cairn_reader_read(reader, "plate", plate, 16, NULL), CAIRN_ERR_USAGE, "8000 bytes");
+  CHECK_ERROR(cairn_reader_read(reader, "nothing", plate, 16, NULL), CAIRN_ERR_USAGE, "it has: plate");
+  CHECK_ERROR(cairn_finalize(&same), CAIRN_ERR_USAGE, "a reader is open");
+  CHECK(same == session);
+  CHECK(cairn_reader_close(&reader, 1, &all_good) == CAIRN_OK);
+  CHECK(all_good == 1 && reader == NULL);
+  CHECK_ERROR(cairn_reader_close(&reader, 1, NULL), CAIRN_ERR_USAGE, "NULL");
+  CHECK_ERROR(cairn_reader_info(NULL, &status), CAIRN_ERR_USAGE, "NULL");
+  CHECK(cairn_open_snapshot(session, 0, "step 5", &reader) == CAIRN_OK);
+  CHECK(cairn_reader_info(reader, &status) == CAIRN_OK && status.version == 3);
+  CHECK(strcmp(status.label, "step 5") == 0);
+  CHECK(cairn_reader_close(&reader, rank != 1, &all_good) == CAIRN_OK && all_good == 0);
+  CHECK_ERROR(cairn_open_snapshot(session, 3, NULL, &reader), CAIRN_ERR_UNRECOVERABLE, "version 3 was rejected");
+  CHECK(cairn_open_snapshot(session, 0, NULL, &reader) == CAIRN_OK);
+  CHECK(cairn_reader_info(reader, &status) == CAIRN_OK && status.version == 2);
+  cairn_reader_drop(&reader);
+  cairn_reader_drop(&reader);
+  cairn_reader_drop(NULL);
+  CHECK(reader == NULL);
+}
+
 static void run_second(cairn_session* session, State* state) {
   cairn_restore_status status;
   const int rank = rank_of(session);
@@ -385,6 +432,7 @@ static void run_second(cairn_session* session, State* state) {
   compute(state, rank, 6);
   CHECK(cairn_restore(session) == CAIRN_OK); /* of the branch of version 2 */
   CHECK(is_of_step(state, rank, 4));
+  read_snapshots(session, rank);
 }
 
 /* Files of more than so many bytes cannot be written, as on a full disk. */

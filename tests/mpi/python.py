@@ -232,6 +232,14 @@ def objects():
     print("objects and files come back", flush=True)
 
 
+def readers():
+    place = Place(mode="inline", node_size=1, at_end="continue")
+    output = place.mpirun(2, python, Path(__file__).with_name("python_reader.py"), place.config)
+    if output.count("all is read") != 2:
+        raise AssertionError(output)
+    print("snapshots of the running job are read as arrays", flush=True)
+
+
 def offline():
     program = Path(__file__).with_name("python_offline.py")
     place = Place(mode="inline", node_size=1, at_end="continue")
@@ -271,6 +279,7 @@ def main():
         return
     about()
     objects()
+    readers()
     offline()
     look()
     expected = reference()

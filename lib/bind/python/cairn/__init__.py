@@ -40,6 +40,7 @@ from ._log import set_log
 from ._objects import Object
 from ._offline import Job, Jobs, Snapshot
 from ._offline import open as open  # not in __all__: a program may need its own open
+from ._reader import Reader
 from ._regions import Value
 from ._run import run
 from ._session import Session
@@ -55,6 +56,7 @@ __all__ = [
     "MismatchError",
     "Object",
     "Place",
+    "Reader",
     "Restored",
     "Rollback",
     "Session",

@@ -16,13 +16,27 @@ class RestoreStatus(ctypes.Structure):
                 ("old_ranks", c_uint32), ("bytes_moved", c_uint64)]  # fmt: skip
 
 
+class ReaderStatus(ctypes.Structure):
+    """cairn_reader_status."""
+
+    _fields_ = [("version", c_uint32), ("incarnation", c_uint32), ("label", c_char_p), ("regions", c_size_t)]
+
+
+class RegionInfo(ctypes.Structure):
+    """cairn_region_info."""
+
+    _fields_ = [("name", c_char_p), ("type_text", c_char_p), ("type", c_int), ("element_bytes", c_size_t),
+                ("elements", c_size_t), ("bytes", c_size_t), ("dimensions", c_size_t),
+                ("shape", POINTER(c_uint64))]  # fmt: skip
+
+
 LogFunction = ctypes.CFUNCTYPE(None, c_int, c_char_p, c_void_p)
 
 # What saves and loads an object. The first argument of SaveFunction is for cairn_put.
 SaveFunction = ctypes.CFUNCTYPE(c_int, c_void_p, c_void_p)
 LoadFunction = ctypes.CFUNCTYPE(c_int, c_void_p, c_size_t, c_void_p)
 
-_session, _sizes = c_void_p, POINTER(c_size_t)
+_session, _reader, _sizes = c_void_p, c_void_p, POINTER(c_size_t)
 # The functions that return a code, by their arguments. cairn_init comes later: a communicator is what MPI makes it.
 _FUNCTIONS = {
     "cairn_protect_block": [_session, c_char_p, c_void_p, c_int, c_int, _sizes, _sizes, _sizes, _sizes, _sizes],
@@ -49,6 +63,11 @@ _FUNCTIONS = {
     "cairn_restore_version": [_session, c_uint32],
     "cairn_restore_label": [_session, c_char_p],
     "cairn_restore_region": [_session, c_char_p],
+    "cairn_open_snapshot": [_session, c_uint32, c_char_p, POINTER(_reader)],
+    "cairn_reader_info": [_reader, POINTER(ReaderStatus)],
+    "cairn_reader_region": [_reader, c_size_t, POINTER(RegionInfo)],
+    "cairn_reader_read": [_reader, c_char_p, c_void_p, c_size_t, _sizes],
+    "cairn_reader_close": [POINTER(_reader), c_int, POINTER(c_int)],
     "cairn_label": [_session, c_char_p],
     "cairn_pin": [_session],
     "cairn_attribute_number": [_session, c_char_p, c_char_p, c_double],
@@ -92,6 +111,7 @@ def _declare(library):
     library.cairn_restored_label.argtypes, library.cairn_restored_label.restype = [_session], c_char_p
     library.cairn_storage_error.argtypes, library.cairn_storage_error.restype = [_session], c_char_p
     library.cairn_abandon.argtypes, library.cairn_abandon.restype = [POINTER(_session)], None
+    library.cairn_reader_drop.argtypes, library.cairn_reader_drop.restype = [POINTER(_reader)], None
     library.cairn_set_log.argtypes, library.cairn_set_log.restype = [LogFunction, c_void_p], None
     library.cairn_version.argtypes, library.cairn_version.restype = [], c_int
     for name in ("cairn_build_info", "cairn_error_text"):

@@ -6,7 +6,7 @@ import os
 import sys
 import time
 import traceback
-from ctypes import byref, c_int, c_size_t, c_uint32
+from ctypes import byref, c_int, c_size_t, c_uint32, c_void_p
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Optional, Type, Union
 
@@ -19,6 +19,7 @@ from ._kinds import AnyPlace, Kind, place_of
 from ._library import RestoreStatus, library, text
 from ._mpi import check_mpi, communicator_of, init
 from ._objects import Pickled
+from ._reader import Reader
 from ._regions import Region, Value
 
 if TYPE_CHECKING:
@@ -249,6 +250,21 @@ class Session:
         return Restored(status.version, status.incarnation, tuple(status.ranks_from), status.my_level,
                         status.lost_nodes, status.seconds, status.old_ranks, status.bytes_moved,
                         text(self._call("cairn_restored_label")))  # fmt: skip
+
+    def open_snapshot(self, version: Optional[int] = None, *, label: Optional[str] = None) -> Reader:
+        """Opens the newest snapshot, this version, or the newest with this label, to read it as arrays.
+
+        `with session.open_snapshot(7) as old:`, then `old["plate"]`. Nothing is restored. It may be called before
+        restore() and between snapshots; see cairn_open_snapshot. Collective.
+        """
+        if version is not None and label is not None:
+            raise ValueError("open_snapshot() takes a version or a label")
+        if version == 0:
+            raise UsageError("open_snapshot: version 0 does not exist; versions begin with 1")
+        handle = c_void_p()
+        number = 0 if version is None else whole_of("version", version)
+        check(self._call("cairn_open_snapshot", number, None if label is None else text_of("label", label), byref(handle)))
+        return Reader(self, handle)
 
     def _check_loaded(self, code):
         """The error of an object is the cause of that of restore()."""

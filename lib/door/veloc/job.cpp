@@ -1,0 +1,109 @@
+#include "door/veloc/job.hpp"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace cairn::door {
+namespace {
+
+constexpr const char* kVersions = "versions";  // the region that has the history
+constexpr const char* kFile = "file";
+
+std::string region_of(int id) { return fmt::format("id{}", id); }
+
+// Only digits would be one of Cairn's versions.
+std::string label_of(int version) { return fmt::format("v{}", version); }
+
+}  // namespace
+
+Job::Job(const Meeting& meeting, std::string name, const std::string& config, std::size_t most_versions)
+    : name_(std::move(name)), most_versions_(most_versions), session_(Session::open(meeting.comm(), config)) {
+  if (!session_ || session_->size() != static_cast<std::uint32_t>(meeting.size())) {
+    if (session_) session_->finalize();
+    throw Exception(ErrorKind::config,
+                    "heads are among the ranks of the communicator that the program gave to VELOC_Init: start the job "
+                    "with ckpt-run, or set mode = sync");
+  }
+  session_->protect(kVersions, table_);
+  learn_history();
+}
+
+void Job::learn_history() {
+  table_.clear();
+  session_->restore(kVersions);
+  history_ = branch_ = History::decode(table_);
+}
+
+// Regions of the last call that are the same stay as they are: otherwise their plan would be made again.
+void Job::protect(const Content& content) {
+  std::map<std::string, Piece> now;
+  for (const Piece& piece : content.pieces) {
+    if (piece.bytes > 0) now.emplace(region_of(piece.id), piece);
+  }
+  for (const auto& [name, piece] : protected_) {
+    if (!now.contains(name)) session_->unprotect(name);
+  }
+  for (const auto& [name, piece] : now) {
+    const auto known = protected_.find(name);
+    if (known != protected_.end() && known->second == piece) continue;
+    session_->protect_raw(name, piece.data, Element::uint8, 1, "", {piece.bytes});
+  }
+  protected_ = std::move(now);
+  if (file_ == content.file) return;
+  if (content.file.empty())
+    session_->unprotect(kFile);
+  else
+    session_->protect_file(kFile, content.file);
+  file_ = content.file;
+}
+
+void Job::take(int version, const Content& content) {
+  StoredVersion taken{.version = version, .has_file = !content.file.empty(), .memory = {}};
+  for (const Piece& piece : content.pieces) taken.memory.push_back({piece.id, piece.bytes});
+  branch_.add(std::move(taken), most_versions_);
+  history_ = branch_;
+  table_ = branch_.encode();
+  protect(content);
+  session_->label(label_of(version));
+  newest_ = session_->snapshot(LevelId::local);
+}
+
+void Job::restore(int version, const Content& content) {
+  protect(content);
+  try {
+    restore_now(version);
+  } catch (const Exception&) {
+    protect({});
+    learn_history();  // a session whose restore has failed takes no snapshots
+    history_.drop(version);
+    throw;
+  }
+  branch_ = History::decode(table_);
+}
+
+// The newest of the branch is not chosen: a choice is recorded for later runs.
+void Job::restore_now(int version) {
+  table_.clear();  // the log lists containers that get another size, except empty ones
+  if (!branch_.is_last(version)) {
+    session_->restore(Label{label_of(version)});
+    return;
+  }
+  const std::string restored = session_->restore().label;
+  if (restored != label_of(version)) {
+    throw Exception(ErrorKind::unrecoverable,
+                    fmt::format("version {} can no longer be restored, and the program has not asked for {}", version,
+                                restored.empty() ? "another one" : restored));
+  }
+}
+
+void Job::wait() {
+  for (const LevelId level : {LevelId::local, LevelId::partner, LevelId::erasure, LevelId::global})
+    session_->wait(level);
+}
+
+void Job::finalize() { session_->finalize(); }
+
+bool Job::has_reached(LevelId level) { return session_->safe_version(level) >= newest_; }
+
+}  // namespace cairn::door

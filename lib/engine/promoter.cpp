@@ -119,6 +119,7 @@ Status Promoter::protect(Known& known, LevelId level, std::uint64_t turn) {
     known.complete.add(level);
     known.struck.remove(level);
     known.today.add(level);
+    if (!in_manifest) catalog_.chain.remember(head_.node.levels, level, known.manifest.identity);
     return {};
   }
   if (status.error().code == Code::communication) return status;

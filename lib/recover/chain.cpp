@@ -336,6 +336,11 @@ void Chain::choose(Incarnation life, const Choice& choice) {
   finished = false;
 }
 
+void Chain::remember(const Levels& levels, LevelId level, const Identity& snapshot) {
+  std::vector<Identity>& known = levels.in_global_store().has(level) ? global : elsewhere[level];
+  if (std::ranges::find(known, snapshot) == known.end()) known.push_back(snapshot);
+}
+
 void Chain::forget(const Levels& levels, LevelId level, const Identity& snapshot) {
   std::erase(levels.in_global_store().has(level) ? global : elsewhere[level], snapshot);
 }

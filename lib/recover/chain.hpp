@@ -64,6 +64,8 @@ struct Chain {
   [[nodiscard]] bool has(const Identity& snapshot) const {
     return snapshot.incarnation >= fresh_start && branch.has(snapshot);
   }
+  // Adds the snapshot to the list of the level, unless it is there. Requires: a level in a store that all nodes share.
+  void remember(const Levels& levels, LevelId level, const Identity& snapshot);
   // Removes the snapshot from the list of the level.
   void forget(const Levels& levels, LevelId level, const Identity& snapshot);
 };

@@ -93,6 +93,33 @@ TEST(Choice, is_taken_again_by_a_later_call_of_the_same_life) {
   expect_step(job, 0, 3);
 }
 
+// Node stores keep one version, the global store all.
+TEST(Choice, reaches_versions_of_this_life_that_only_the_global_store_has) {
+  std::string settings = kSettings;
+  for (const auto& [is, becomes] :
+       {std::pair("keep_local = 4", "keep_local = 1"), std::pair("keep_global = 3", "keep_global = 9"),
+        std::pair("l2 = every 1", "l2 = off"), std::pair("l4 = every 2", "l4 = every 1")})
+    settings.replace(settings.find(is), std::string(is).size(), becomes);
+  Job job({2, 2, 2}, settings);
+  job.log_level = "off";
+  const auto go_back = [](JobSession& session) {
+    Steps steps(session, kState);
+    EXPECT_EQ(steps.restore(), 0U);
+    for (const char* label : {"first", "second", "third", "fourth", "fifth"}) {
+      session.label(label);
+      steps.advance();
+    }
+    steps.wait_for_all();
+    EXPECT_EQ(steps.restore_label("second"), 2U);
+    EXPECT_EQ(steps.restore(3), 3U);
+    steps.advance();
+    steps.wait_for_all();
+    EXPECT_EQ(steps.restore_label("first"), 1U);
+  };
+  job.run_well_and_die(go_back);
+  expect_step(job, 0, 1);
+}
+
 // The user's choice is still in the environment, but the program has chosen otherwise since.
 TEST(Choice, at_the_start_is_not_taken_again_after_another_choice_of_the_program) {
   Job job = job_of_four_versions();

@@ -64,6 +64,11 @@ MENDINGS = [
              "  opening_->aside = true;\n",
              ""),
     ], seen_by="OpenSnapshot.comes_from_every_level_and_changes_no_store", test="cluster_reading"),
+    Mending("a snapshot that only the global store has is unknown to the run that took it", [
+        Edit("lib/engine/promoter.cpp",
+             "    if (!in_manifest) catalog_.chain.remember(head_.node.levels, level, known.manifest.identity);\n",
+             ""),
+    ], seen_by="Choice.reaches_versions_of_this_life_that_only_the_global_store_has", test="cluster_choice"),
     # Damage.
     Mending("a snapshot that was found damaged still counts as complete", [
         Edit("lib/recover/catalog.cpp",

@@ -8,7 +8,8 @@ set(cairn_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/cairn)
 
 set_target_properties(cairn PROPERTIES EXPORT_NAME library)
 set_target_properties(cairn_tap PROPERTIES EXPORT_NAME tap)
-install(TARGETS cairn cairn_tap EXPORT cairn_targets
+set_target_properties(cairn_veloc PROPERTIES EXPORT_NAME veloc_library)
+install(TARGETS cairn cairn_tap cairn_veloc EXPORT cairn_targets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT cairn_runtime NAMELINK_COMPONENT cairn_development
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT cairn_development)
 install(FILES include/cairn/cairn.h include/cairn/cairn.hpp include/cairn/error.hpp
@@ -17,6 +18,7 @@ install(FILES include/cairn/cairn.h include/cairn/cairn.hpp include/cairn/error.
   include/cairn/open_snapshot.hpp
   include/cairn/region_kind.hpp include/cairn/session_base.hpp include/cairn/storable.hpp include/cairn/version.hpp ${PROJECT_BINARY_DIR}/include/cairn/version.h
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/cairn COMPONENT cairn_development)
+install(DIRECTORY include/cairn/veloc DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/cairn COMPONENT cairn_development)
 if(CAIRN_FORTRAN)
   set_target_properties(cairn_fortran_module PROPERTIES EXPORT_NAME fortran_module)
   install(TARGETS cairn_fortran_module EXPORT cairn_targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
@@ -100,6 +102,8 @@ if(CAIRN_STATIC)
 endif()
 cairn_pkg_config(cairn C++ "" "")
 cairn_pkg_config(cairn-c C "" "")
+cairn_pkg_config(cairn-veloc "C and C++ for programs that were written for VELOC" " -I\${includedir}/cairn/veloc"
+  "-lcairn_veloc ")
 if(CAIRN_FORTRAN)
   cairn_pkg_config(cairn-fortran Fortran " -I\${prefix}/${cairn_module_dir}" "-lcairn_fortran_module ")
 endif()

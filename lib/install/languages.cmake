@@ -11,17 +11,19 @@ function(cairn_language target language tap library)
   target_link_options(${target} INTERFACE
     $<$<STREQUAL:$<TARGET_PROPERTY:${tap},TYPE>,STATIC_LIBRARY>:LINKER:--undefined=cairn_tap_definitions>
     LINKER:--push-state,--no-as-needed $<TARGET_FILE:${tap}> LINKER:--pop-state)
-  if(language STREQUAL CXX)
+  if(language STREQUAL CXX AND NOT target STREQUAL cairn::veloc)
     target_compile_features(${target} INTERFACE cxx_std_20)
   endif()
 endfunction()
 
 # cairn_veloc_door(TAP LIBRARY DOOR): the target of programs that were written for VELOC, in C or C++ of any standard.
 function(cairn_veloc_door tap library door)
-  cairn_language(cairn::veloc C ${tap} ${library} ${door})
-  if(NOT TARGET cairn::veloc)
+  if(NOT TARGET MPI::MPI_C)
     cairn_language(cairn::veloc CXX ${tap} ${library} ${door})
-  elseif(TARGET MPI::MPI_CXX)
+    return()
+  endif()
+  cairn_language(cairn::veloc C ${tap} ${library} ${door})
+  if(TARGET MPI::MPI_CXX)
     target_link_libraries(cairn::veloc INTERFACE $<$<LINK_LANGUAGE:CXX>:MPI::MPI_CXX>)
     target_compile_definitions(cairn::veloc INTERFACE $<$<COMPILE_LANGUAGE:CXX>:OMPI_SKIP_MPICXX>)
   endif()

@@ -83,6 +83,9 @@ def shows_what_is_listed(libraries, calls):
     if "Isendrecv" not in calls:
         used |= {name for name in shown if "loses_count" in name}
     must_be_the_same("names that libcairn shows to libcairn-tap, and does not use, or the reverse", shown, used)
+    header = (HERE.parents[1] / "include/cairn/veloc/veloc.h").read_text()
+    calls_of_veloc = {name for name in names_in(libraries / "libcairn_veloc.so", "--defined-only") if "veloc" not in name}
+    must_be_the_same("calls that differ from those of veloc.h", calls_of_veloc, re.findall(r"^int (VELOC_\w+)", header, re.M))
     must_be_the_same("MPI calls that differ from those of mpi.h", names_in(tap, "--defined-only"),
                      {f"{prefix}{call}" for call in calls for prefix in ("MPI_", "PMPI_")} | FORTRAN)  # fmt: skip
 
@@ -177,6 +180,29 @@ def links_in_one_line(prefix, root, mpiexec, kind="shared"):
         if ("libcairn" in run("ldd", program)) != (kind == "shared"):
             fail(f"{program}: should be linked with a {kind} libcairn")
         print(f"one line of {compiler}, {kind}: died and went on", flush=True)
+    runs_programs_of_veloc(prefix, root, mpiexec, kind)
+
+
+def runs_programs_of_veloc(prefix, root, mpiexec, kind="shared", built=None):
+    """In C and C++, by pkg-config, or as CMake has `built` them."""
+    directory = root / f"veloc-{kind}-{built.name if built else 'pkg-config'}"
+    directory.mkdir()
+    (directory / "veloc.cfg").write_text(f"scratch = {directory}/scratch\npersistent = {directory}/persistent\n")
+    ran = []
+    for language, compiler, standard, source, case in (("C", "mpicc", "-std=gnu99", "veloc_program.c", "file"),
+                                                       ("CXX", "mpicxx", "-std=c++11", "veloc_client.cpp", "two")):  # fmt: skip
+        program = (built or directory) / f"veloc_{language}"
+        if built is None:
+            strict = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-DOMPI_SKIP_MPICXX"]
+            run(compiler, standard, *strict, HERE.parent / "mpi" / source, *flags_of(prefix, "cairn-veloc"), "-o", program)
+        if not program.exists():
+            continue
+        output = run(mpiexec, "--oversubscribe", "--bind-to", "none", "-n", RANKS, program, case, directory / "veloc.cfg", "25")
+        if "\ndone" not in output or tells_to_link(output):
+            fail(f"{program}: should come to its end, with MPI calls intercepted", output)
+        ran.append(language)
+    if ran:
+        print(f"programs of VELOC in {' and '.join(ran)}, {kind}: came to their end", flush=True)
 
 
 def lives_with_another_hdf5(prefix, root, mpiexec):
@@ -217,6 +243,7 @@ def is_found_by_cmake(prefix, root, mpiexec, kind="shared"):
         if languages == "CXX":
             for order in ("program", "mpi_first", "mpi_last"):
                 intercepts_mpi(build / f"{order}_CXX", root, mpiexec)
+        runs_programs_of_veloc(prefix, root, mpiexec, kind, build)
         print(f"find_package in a project of {languages}, {kind}: died and went on", flush=True)
 
 

@@ -104,7 +104,6 @@ def sync(place):
 
 def older(place):
     """The second run has the persistent directory only."""
-    place.configure("scratch_versions = 8\n")
     place.run("older")
     place.lose_scratch()
     place.run("older_again")
@@ -153,6 +152,13 @@ def other_ranks(place):
     must_have(place.run("memory", 35), "from 20 to 35")
 
 
+def broken(place):
+    for case in ("broken", "broken_thread"):
+        place.run(case)
+        shutil.rmtree(place.persistent)
+        place.lose_scratch()
+
+
 def cleaned(place):
     output = place.run("cleaned")
     must_have(output, "cleaned up", "from L4")
@@ -179,11 +185,6 @@ def under_ckpt_run(place):
     must_have(output, "checkpoints of slow: the heads of this job serve another session")
 
 
-def alone(place):
-    place.configure("scratch_versions = 8\n")
-    place.run("alone")
-
-
 def simple(place, case):
     place.run(case)
 
@@ -195,7 +196,7 @@ def client(place):
         must_have(place.start([place.client, "one", place.config]), "done")
 
 
-CASES = {case.__name__: case for case in (memory, file, threads, sync, older, names, wrong, uneven, other_ranks, alone, cleaned,
+CASES = {case.__name__: case for case in (memory, file, threads, sync, older, names, wrong, uneven, other_ranks, broken, cleaned,
                                           unfinished, under_ckpt_run, client)}  # fmt: skip
 
 

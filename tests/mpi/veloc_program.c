@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <veloc.h>
@@ -269,6 +270,51 @@ static void uneven(void) {
   GOOD(VELOC_Restart("even", 1));
 }
 
+static void limit_files(rlim_t bytes) {
+  struct rlimit limit;
+  CHECK(getrlimit(RLIMIT_FSIZE, &limit) == 0);
+  limit.rlim_cur = bytes == 0 ? limit.rlim_max : bytes;
+  CHECK(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+}
+
+/* Files cannot be written for a while: by all ranks, and by one. */
+static void broken(void) {
+  enum { kLarge = 1 << 20, kLimit = 1 << 16 };
+  char* state = calloc(kLarge, 1);
+  signal(SIGXFSZ, SIG_IGN);
+  GOOD(VELOC_Mem_protect(0, state, kLarge, 1));
+  GOOD(VELOC_Checkpoint("broken", 1));
+  GOOD(VELOC_Checkpoint_wait());
+  for (int some = 0; some < 2; ++some) {
+    if (some == 0 || rank == 1) limit_files(kLimit);
+    const int taken = VELOC_Checkpoint("broken", 2);
+    const int waited = VELOC_Checkpoint_wait();
+    CHECK(taken == VELOC_FAILURE || waited == VELOC_FAILURE);
+    GOOD(VELOC_Checkpoint_wait()); /* an error is returned once */
+    limit_files(0);
+    MPI_Barrier(MPI_COMM_WORLD);
+    state[7] = (char)(3 + some);
+    GOOD(VELOC_Checkpoint("broken", 3 + some));
+    GOOD(VELOC_Checkpoint_wait());
+    CHECK(VELOC_Checkpoint_finished() == 1);
+    state[7] = 0;
+    GOOD(VELOC_Restart("broken", 3 + some));
+    CHECK(state[7] == 3 + some);
+  }
+  /* A file that a rank has not written. */
+  char path[VELOC_MAX_NAME];
+  GOOD(VELOC_Checkpoint_begin("broken", 4));
+  GOOD(VELOC_Checkpoint_mem());
+  GOOD(VELOC_Route_file("", path));
+  if (rank != 1) fclose(fopen(path, "w"));
+  const int ended = VELOC_Checkpoint_end(1);
+  const int then = VELOC_Checkpoint_wait();
+  CHECK(ended == VELOC_FAILURE || then == VELOC_FAILURE);
+  GOOD(VELOC_Checkpoint("broken", 5));
+  GOOD(VELOC_Checkpoint_wait());
+  free(state);
+}
+
 /* Takes checkpoints out of the scratch directory. */
 static void cleaned(void) {
   int state = 8;
@@ -325,6 +371,7 @@ int main(int argc, char** argv) {
   if (strncmp(what, "names", 5) == 0) names();
   if (strcmp(what, "wrong") == 0) wrong();
   if (strcmp(what, "uneven") == 0) uneven();
+  if (strncmp(what, "broken", 6) == 0) broken();
   if (strcmp(what, "cleaned") == 0) cleaned();
   if (strcmp(what, "unfinished") != 0) GOOD(VELOC_Finalize(1));
   if (strcmp(what, "wrong") == 0) BAD(VELOC_Checkpoint_wait());

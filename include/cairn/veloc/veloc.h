@@ -56,13 +56,15 @@ int VELOC_Checkpoint_mem(void);
 /* Takes the checkpoint. If `success` is 0 on any rank, none is taken, and all ranks return VELOC_FAILURE. Collective.
  */
 int VELOC_Checkpoint_end(int success);
-/* Waits until all checkpoints have reached the levels that they are meant for. Collective. */
+/* Waits until the last checkpoint of each name has reached all its levels. Returns an error of it once. Collective. */
 int VELOC_Checkpoint_wait(void);
-/* Returns 1 if VELOC_Checkpoint_wait would return at once, else 0. Before VELOC_Init: VELOC_FAILURE. */
+/* Returns 1 if the last checkpoint of each name has reached all its levels, else 0, also if one has failed. Before
+ * VELOC_Init: VELOC_FAILURE. */
 int VELOC_Checkpoint_finished(void);
 /* An older name of VELOC_Checkpoint_finished. */
 int VELOC_Backend_ready(void);
-/* Waits for the last checkpoint, and takes one of all regions. Collective. */
+/* Waits for the last checkpoint, and takes one of all regions. An error of the last one is returned, too. Collective.
+ */
 int VELOC_Checkpoint(const char* name, int version);
 
 /* Returns the highest version that is not above `version`, or the highest of all if that is 0. If there is none,

@@ -97,9 +97,16 @@ void Job::restore_now(int version) {
   }
 }
 
+// A session would return the error of its newest snapshot each time, so that a program could take no other.
 void Job::wait() {
-  for (const LevelId level : {LevelId::local, LevelId::partner, LevelId::erasure, LevelId::global})
-    session_->wait(level);
+  if (newest_ == reported_) return;
+  try {
+    for (const LevelId level : {LevelId::local, LevelId::partner, LevelId::erasure, LevelId::global})
+      session_->wait(level);
+  } catch (const Exception&) {
+    reported_ = newest_;
+    throw;
+  }
 }
 
 void Job::finalize() { session_->finalize(); }

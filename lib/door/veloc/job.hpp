@@ -48,8 +48,9 @@ class Job {
   // restored, and the history has those that there still are. Collective. Throws: cairn::Exception.
   void restore(int version, const Content& content);
 
-  // Collective. Throws: cairn::Exception.
+  // Waits until the newest snapshot has reached its levels. Collective. Throws: its error, once.
   void wait();
+  // Collective. Throws: cairn::Exception.
   void finalize();
   [[nodiscard]] bool has_taken() const { return newest_ > 0; }  // a snapshot, in this process
   // Whether the newest snapshot has reached this level. Local.
@@ -68,7 +69,8 @@ class Job {
   History branch_;  // of the snapshot that was taken or restored last
   std::map<std::string, Piece> protected_;
   std::string file_;
-  std::uint32_t newest_ = 0;  // Cairn's number of the last snapshot
+  std::uint32_t newest_ = 0;    // Cairn's number of the last snapshot
+  std::uint32_t reported_ = 0;  // the one whose error wait() has thrown
 };
 
 }  // namespace cairn::door

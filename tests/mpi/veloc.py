@@ -130,6 +130,8 @@ def wrong(place):
         else:
             place.configure(more)
         must_have(place.run("memory", 10, code=1), text, "VELOC_Init has failed")
+    if (lines := place.run("memory", 10, code=1).count("is not \"key = value\"")) != 1:
+        fail(f"one rank should report what all have, not {lines}")
     place.configure("")
     output = place.run("memory", 10, code=1, env={"VELOC_SCRATCH": str(place.root / "a" / "b")})
     must_have(output, "is no directory and cannot be made")
@@ -150,6 +152,17 @@ def other_ranks(place):
     place.run("memory", 25)
     must_have(place.run("memory", 35, code=1, ranks=2), "checkpoints of memory: ", "ranks")
     must_have(place.run("memory", 35), "from 20 to 35")
+
+
+def lost(place):
+    """All checkpoints: the program does not start over without being told."""
+    place.run("memory", 25)
+    place.lose_scratch()
+    for snapshot in (place.persistent / "memory").glob("v0*"):
+        shutil.rmtree(snapshot)
+    must_have(place.run("memory", 35, code=1), "checkpoints of memory: ", "no store has any of them")
+    must_have(place.run("memory", 35, env={"CAIRN_RESTART_MODE": "fresh"}), "from 0 to 35")
+    must_have(place.run("memory", 45), "from 30 to 45")
 
 
 def broken(place):
@@ -196,7 +209,7 @@ def client(place):
         must_have(place.start([place.client, "one", place.config]), "done")
 
 
-CASES = {case.__name__: case for case in (memory, file, threads, sync, older, names, wrong, uneven, other_ranks, broken, cleaned,
+CASES = {case.__name__: case for case in (memory, file, threads, sync, older, names, wrong, uneven, other_ranks, lost, broken, cleaned,
                                           unfinished, under_ckpt_run, client)}  # fmt: skip
 
 

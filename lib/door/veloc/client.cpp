@@ -66,6 +66,8 @@ bool Client::together(const std::function<void()>& call) const {
   return local([&] {
     try {
       call();
+    } catch (const ReportedElsewhere&) {
+      throw Reported{};
     } catch (const Exception& error) {
       if (!is_of_all(error.kind())) throw;
       if (jobs_.meeting().rank() == 0) say(error.what());

@@ -8,6 +8,7 @@
 #include <cairn/veloc/veloc.hpp>
 
 #include "door/veloc/client.hpp"
+#include "door/veloc/meeting.hpp"
 #include "door/veloc/own_mpi.hpp"
 #include "door/veloc/say.hpp"
 
@@ -39,6 +40,8 @@ int init(Make make) {
   try {
     make();
     return VELOC_SUCCESS;
+  } catch (const cairn::door::ReportedElsewhere&) {
+    return VELOC_FAILURE;
   } catch (const std::exception& error) {
     cairn::door::say(std::string("VELOC_Init: ") + error.what());
     return VELOC_FAILURE;

@@ -44,7 +44,7 @@ Settings read_settings(const std::string& path) {
   return settings;
 }
 
-// Other ranks learn of an error of one of them. Collective.
+// Other ranks learn of an error of one of them. If rank 0 has one, it speaks for all. Collective.
 template <class Call>
 auto agreed(const Meeting& meeting, const std::string& what, Call call) {
   decltype(call()) result{};
@@ -54,9 +54,10 @@ auto agreed(const Meeting& meeting, const std::string& what, Call call) {
   } catch (const Exception& error) {
     failed = error;
   }
-  const Met met = meeting.meet(what, {.fine = !failed});
-  if (failed) throw Exception(*failed);
-  if (!met.all_fine) throw Exception(ErrorKind::usage, fmt::format("{} has failed on another rank", what));
+  const bool leads = meeting.rank() == 0;
+  const Met met = meeting.meet(what, {.fine = !failed, .mine = failed && leads});
+  if (failed && (leads || !met.any)) throw Exception(*failed);
+  if (!met.all_fine) throw ReportedElsewhere(ErrorKind::usage, fmt::format("{} has failed on another rank", what));
   return result;
 }
 
@@ -99,6 +100,9 @@ Job& Jobs::open(const std::string& name) {
   try {
     const std::string ini = agreed(meeting_, "opening " + name, [&] { return write_ini(name); });
     job = std::make_unique<Job>(meeting_, name, ini, most_versions(settings_));
+  } catch (const ReportedElsewhere&) {
+    jobs_.erase(name);
+    throw;
   } catch (const Exception& error) {
     jobs_.erase(name);
     const ErrorKind kind = error.kind() == ErrorKind::usage ? ErrorKind::config : error.kind();  // of all ranks

@@ -7,7 +7,15 @@
 #include <cstdint>
 #include <string>
 
+#include <cairn/error.hpp>
+
 namespace cairn::door {
+
+// An error that another rank reports.
+class ReportedElsewhere : public Exception {
+ public:
+  using Exception::Exception;
+};
 
 // What the ranks of one call have said together.
 struct Met {

@@ -80,6 +80,8 @@ def file(place):
     shutil.rmtree(place.persistent)
     place.lose_scratch()
     continues(place, "file", expected)
+    (place.scratch / "files-1-70.dat").write_text("of a process that was killed")
+    place.run("file", 95)
     left = sorted(place.scratch.glob("*.dat"))
     if left:
         fail(f"files that are in checkpoints should be removed: {left}")

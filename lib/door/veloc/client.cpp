@@ -129,7 +129,7 @@ std::string Client::route_file(const std::string& /*original*/) {
   std::string path;
   (void)local([&] {
     if (checkpoint_) {
-      path = jobs_.path_of(checkpoint_->name(), checkpoint_->version());
+      path = jobs_.path_to_write(checkpoint_->name(), checkpoint_->version());
       checkpoint_->add_file(path);
     } else if (in_restart_) {
       if (!restart_->has_file())

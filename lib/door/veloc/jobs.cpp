@@ -151,10 +151,21 @@ void Jobs::clean_up(const std::string& name) {
   jobs_.erase(name);
   std::error_code ignored;  // other ranks of this node remove the same
   fs::remove_all(node_store_of(name), ignored);
+  remove_files(name);
+}
+
+void Jobs::remove_files(const std::string& name) const {
+  std::error_code ignored;
   const std::string mine = fmt::format("{}-{}-", job_of(name), id_ ? *id_ : meeting_.rank());
   for (const auto& entry : fs::directory_iterator(settings_.scratch, ignored)) {
     if (entry.path().filename().string().starts_with(mine)) fs::remove(entry.path(), ignored);
   }
+}
+
+// A process that was killed has left its file.
+std::string Jobs::path_to_write(const std::string& name, int version) {
+  if (has_file_.insert(name).second) remove_files(name);
+  return path_of(name, version);
 }
 
 }  // namespace cairn::door

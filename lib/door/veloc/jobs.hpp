@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "door/veloc/at_mpi_end.hpp"
@@ -37,8 +38,12 @@ class Jobs {
   [[nodiscard]] bool are_finished();
   // Of this rank's file in a version. Local.
   [[nodiscard]] std::string path_of(const std::string& name, int version) const;
+  // The same. The first time, removes what earlier runs have left of this rank. Requires: it reads no file of this
+  // name.
+  [[nodiscard]] std::string path_to_write(const std::string& name, int version);
 
  private:
+  void remove_files(const std::string& name) const;
   [[nodiscard]] std::string job_of(const std::string& name) const;
   [[nodiscard]] std::string node_store_of(const std::string& name) const;
   [[nodiscard]] std::string write_ini(const std::string& name) const;
@@ -47,6 +52,7 @@ class Jobs {
   std::optional<unsigned> id_;
   Settings settings_;
   std::map<std::string, std::unique_ptr<Job>> jobs_;
+  std::set<std::string> has_file_;  // names whose files this process has written
   AtMpiEnd at_end_;
 };
 

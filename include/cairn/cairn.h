@@ -615,22 +615,22 @@ int cairn_restore_info(const cairn_session* session, cairn_restore_status* statu
  * one snapshot in the node's store, in addition to those that are kept, until the next snapshot after it is closed. */
 typedef struct cairn_reader cairn_reader;
 
-/* What is open. label is "" if the snapshot has none. */
+/* What is open. */
 typedef struct {
-  uint32_t version;
+  uint32_t version;     /* of the snapshot */
   uint32_t incarnation; /* number of the run that took the snapshot */
-  const char* label;    /* the reader owns it */
+  const char* label;    /* "": it has none; the reader owns the text */
   size_t regions;       /* number of regions of this rank */
 } cairn_reader_status;
 
 /* A region as this rank has it in a snapshot. The reader owns what is pointed to. */
 typedef struct {
-  const char* name;
+  const char* name;      /* of the region */
   const char* type_text; /* for a person: "float64[100][20]", "object(123 B)" */
   cairn_type type;       /* CAIRN_BYTE also for types that are not in that list */
-  size_t element_bytes;
-  size_t elements;
-  size_t bytes;
+  size_t element_bytes;  /* of one element */
+  size_t elements;       /* number of elements, with ghosts */
+  size_t bytes;          /* of the region */
   size_t dimensions;     /* 0: one value */
   const uint64_t* shape; /* slowest dimension first, with ghosts; dimensions numbers */
 } cairn_region_info;

@@ -25,13 +25,13 @@ class OpenSnapshotImpl;
 
 // A region as this rank has it in a snapshot.
 struct SnapshotRegion {
-  std::string name;
-  Element element = Element::opaque;
-  std::uint32_t element_bytes = 1;
-  std::string type;                  // for a person: "float64[100][20]", "object(123 B)"
-  std::vector<std::uint64_t> shape;  // slowest dimension first, with ghosts; empty: one value
-  std::uint64_t elements = 0;
-  std::uint64_t bytes = 0;
+  std::string name;                   // of the region
+  Element element = Element::opaque;  // type of its elements
+  std::uint32_t element_bytes = 1;    // of one element
+  std::string type;                   // for a person: "float64[100][20]", "object(123 B)"
+  std::vector<std::uint64_t> shape;   // slowest dimension first, with ghosts; empty: one value
+  std::uint64_t elements = 0;         // number of elements, with ghosts
+  std::uint64_t bytes = 0;            // of the region
 };
 
 // An open snapshot. SessionBase::open_snapshot() has checked this rank's part of it. It keeps its contents until it is
@@ -51,16 +51,17 @@ class OpenSnapshot {
 
   // Returns whether it has not been closed. Local.
   [[nodiscard]] bool is_open() const;
-  // What the snapshot is: its version, the number of the run that took it, its label (empty: none) and its attributes.
-  // Local.
-  // Throws: kind `usage` if it is closed.
+  // Returns the version. Local.
+  // Throws: kind `usage` if it is closed. The functions below do the same.
   [[nodiscard]] std::uint32_t version() const;
+  // Returns the number of the run that took the snapshot. Local.
   [[nodiscard]] std::uint32_t incarnation() const;
+  // Returns the label; empty: none. Local.
   [[nodiscard]] const std::string& label() const;
+  // Returns the attributes, by region and name. Local.
   [[nodiscard]] const std::vector<Attribute>& attributes() const;
-  // The regions of this rank in the snapshot, in the order in which they were protected. They need not be protected
-  // now. Local.
-  // Throws: kind `usage` if it is closed.
+  // Returns the regions of this rank in the snapshot, in the order in which they were protected. They need not be
+  // protected now. Local.
   [[nodiscard]] const std::vector<SnapshotRegion>& regions() const;
 
   // Copies this rank's region into memory of the caller, which has room for `capacity` bytes, and returns the number of

@@ -16,9 +16,9 @@
 namespace cairn::reshape {
 
 inline constexpr std::uint64_t kOrderBytes = kMiB;          // in one answer, unless a single element is larger
-inline constexpr std::size_t kMostBoxes = 256;              // in one order
+inline constexpr std::size_t kMostBoxes = 64;               // in one order
 inline constexpr std::uint64_t kBytesInFlight = 64 * kMiB;  // of answers, at each end
-inline constexpr std::uint8_t kSlots = 2;                   // orders under way from one member to another
+inline constexpr std::uint8_t kSlots = 8;                   // orders under way from one member to another
 
 struct OrderedBox {
   std::uint32_t region = 0;

@@ -1,7 +1,7 @@
 // Moves the bytes of a plan. Each member reads the boxes that it wants from the old ranks that it holds or reaches,
 // straight to where they belong. It orders all others from those that hold them, and answers their orders. It has at
-// most 64 MiB of answers under way to it, and as many from it; and with any other member two orders at most. So a
-// member that holds much gets at most two small orders from each other.
+// most 64 MiB of answers under way to it, and as many from it; and with any other member eight orders at most. So a
+// member that holds much gets at most eight small orders from each other.
 //
 // A region that cannot be read does not end the transfer: it is found, and the rest goes on. Elements that several old
 // ranks have are compared when all else is there.

@@ -76,14 +76,15 @@ bool HeadLink::work() {
 
 // If the engine runs in this thread, waiting does the head's work.
 Status HeadLink::rest(const Wait& wait, std::uint32_t rings) {
+  const bool moved = wait.moved && wait.moved();
   if (drive_) {
     auto worked = drive_();
     if (!worked) return fail(worked.error());
-    if (!*worked) control_.idle(false);
+    if (!*worked) control_.idle(moved);
   } else if (bell_ && wait.woken_by == WokenBy::head) {
     bell_->wait(Bell::Who::ranks, rings, kNap);
   } else {
-    control_.idle(false);
+    control_.idle(moved);
   }
   return {};
 }

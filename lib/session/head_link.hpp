@@ -48,6 +48,7 @@ class HeadLink {
     std::string call;  // where the rank is, for a person
     WaitLimit limit = kForever;
     WokenBy woken_by = WokenBy::head;
+    std::function<bool()> moved = {};  // whether the last `done` moved anything: then the next comes at once
   };
   // Waits until `done` returns true, or the limit is reached. Returns whether `done` did. After a while, reports the
   // wait to the head, which finds out which ranks are missing (engine/inquiry).

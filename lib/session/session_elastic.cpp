@@ -172,16 +172,18 @@ Result<reshape::Findings> SessionImpl::move_regions(Comm& ranks, const Offer& of
   const auto span = connection_->trace.span("move regions", offer.snapshot.version.value);
   reshape::Transfer transfer(ranks, planned->plan);
   Result<bool> over = false;
+  int moves = 0;
   const auto is_over = [&] {
     constexpr int kMostAtOnce = 64;  // then the head's messages are read
-    int moves = 0;
+    moves = 0;
     do {
       over = transfer.advance();
     } while (over && !*over && transfer.has_moved() && ++moves < kMostAtOnce);
     return !over || *over;
   };
-  if (auto waited = link().wait_until(is_over, {.call = "restore()", .woken_by = HeadLink::WokenBy::nobody}); !waited)
-    return fail(waited.error());
+  const HeadLink::Wait wait{
+      .call = "restore()", .woken_by = HeadLink::WokenBy::nobody, .moved = [&] { return moves > 0; }};
+  if (auto waited = link().wait_until(is_over, wait); !waited) return fail(waited.error());
   if (!over) return fail(over.error());
   return reshape::agree_on(ranks, transfer.finding());
 }

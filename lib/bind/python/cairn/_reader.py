@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ctypes import byref, c_int, c_void_p
 from types import TracebackType
-from typing import Iterator, Optional, Type
+from typing import TYPE_CHECKING, Iterator, Optional, Type
 
 import numpy
 
@@ -12,6 +12,9 @@ from ._arguments import text_of
 from ._errors import UsageError, check
 from ._library import ReaderStatus, RegionInfo, library, text
 from ._offline import _with_its_dtype
+
+if TYPE_CHECKING:
+    from ._session import Session
 
 # By the numbers of cairn_type.
 _DTYPES = ["V", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"]
@@ -25,7 +28,7 @@ class Reader:
     array. Objects and files are arrays of bytes.
     """
 
-    def __init__(self, session, handle):
+    def __init__(self, session: Session, handle: c_void_p) -> None:
         self._session, self._handle = session, handle
         status = ReaderStatus()
         self._call("cairn_reader_info", byref(status))

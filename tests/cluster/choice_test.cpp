@@ -12,6 +12,7 @@
 #include "recover/chain.hpp"
 #include "recover/retention.hpp"
 #include "store/names.hpp"
+#include "support/branch_settings.hpp"
 #include "support/facts.hpp"
 #include "support/faulty_store.hpp"
 #include "support/job.hpp"
@@ -23,19 +24,7 @@ namespace {
 
 constexpr std::size_t kState = 300;
 
-constexpr const char* kSettings = R"([job]
-on_storage_error = throw
-[storage]
-keep_local = 4
-keep_global = 3
-[levels]
-l1 = every 1
-l2 = every 1
-l3 = off
-l4 = every 2
-[restart]
-at_end = continue
-)";
+const std::string kSettings = branch_settings(4, 3);
 
 // Restores, and checks that the state is that of a step; a version of 0 is no choice.
 void restore_step(JobSession& session, std::uint32_t version, std::uint32_t step, std::uint32_t steps_after = 0) {

@@ -10,6 +10,7 @@
 #include "recover/belonging.hpp"
 #include "recover/retention.hpp"
 #include "store/names.hpp"
+#include "support/branch_settings.hpp"
 #include "support/facts.hpp"
 #include "support/faulty_store.hpp"
 #include "support/job.hpp"
@@ -19,19 +20,7 @@
 namespace cairn::test {
 namespace {
 
-constexpr const char* kSettings = R"([job]
-on_storage_error = throw
-[storage]
-keep_local = 2
-keep_global = 1
-[levels]
-l1 = every 1
-l2 = every 1
-l3 = off
-l4 = every 2
-[restart]
-at_end = continue
-)";
+const std::string kSettings = branch_settings(2, 1);
 
 using Versions = std::vector<std::uint32_t>;
 

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "store/names.hpp"
+#include "support/branch_settings.hpp"
 #include "support/facts.hpp"
 #include "support/faulty_store.hpp"
 #include "support/job.hpp"
@@ -22,19 +23,7 @@ namespace {
 
 constexpr std::size_t kState = 300;
 
-constexpr const char* kSettings = R"([job]
-on_storage_error = throw
-[storage]
-keep_local = 4
-keep_global = 3
-[levels]
-l1 = every 1
-l2 = every 1
-l3 = off
-l4 = every 2
-[restart]
-at_end = continue
-)";
+const std::string kSettings = branch_settings(4, 3);
 
 std::string settings(const std::string& levels, const std::string& more = {}) {
   return "[job]\non_storage_error = throw\n[storage]\nkeep_local = 1\n[restart]\nat_end = continue\n[levels]\n" +

@@ -12,12 +12,12 @@ from ._arguments import text_of
 from ._errors import UsageError, check
 from ._library import ReaderStatus, RegionInfo, library, text
 from ._offline import _with_its_dtype
+from ._regions import _NUMBERS
 
 if TYPE_CHECKING:
     from ._session import Session
 
-# By the numbers of cairn_type.
-_DTYPES = ["V", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"]
+_DTYPES = {number: name for name, number in _NUMBERS.items()}
 
 
 class Reader:

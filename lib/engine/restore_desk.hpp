@@ -57,6 +57,7 @@ class RestoreDesk {
   void describe(const Plan& plan, Offer& offer) const;
   [[nodiscard]] bool has_state() const { return opening_ || catalog_.retrieval; }
   [[nodiscard]] RetrieveState& retrieval() { return opening_ ? *opening_ : *catalog_.retrieval; }
+  [[nodiscard]] const RetrieveState& retrieval() const { return opening_ ? *opening_ : *catalog_.retrieval; }
   [[nodiscard]] Incarnation oldest_life(Version chosen) const;
   [[nodiscard]] Result<Version> version_to_choose();
   [[nodiscard]] Result<Plan> make_plan_to_offer();

@@ -168,7 +168,7 @@ bool RestoreDesk::nothing_was_sealed() const {
   if (life_.has_unreadable() || catalog_.chain.newest.value == 0 || catalog_.chain.has_snapshots ||
       life_.has_snapshots())
     return false;
-  const RetrieveState& state = opening_ ? *opening_ : *catalog_.retrieval;
+  const RetrieveState& state = retrieval();
   const auto promoted = [&](const HoldingSummary& summary) {
     return summary.snapshot.incarnation >= state.not_before &&
            !(summary.levels & head_.node.levels.of_redundancy()).empty();

@@ -51,10 +51,9 @@ Result<std::unique_ptr<OpenSnapshotImpl>> SessionImpl::open_snapshot(const Resto
 }
 
 Result<bool> SessionImpl::close_snapshot(OpenSnapshotImpl& open, bool good) {
-  if (auto status = usable_now("close"); !status) return fail(status.error());
   const WatchedCall watched(watcher_);
   const RestoreRequest request{.version = open.snapshot().version, .call = SettledCall::close, .rejects = !good};
-  const auto closed = settle_offer({}, request, Restores::all);
+  const Result<Offer> closed = usable_now("close").and_then([&] { return settle_offer({}, request, Restores::all); });
   if (!closed) {
     drop(open);
     return fail(closed.error());

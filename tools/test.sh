@@ -37,8 +37,14 @@ set -uo pipefail
 . "$(dirname "$0")/test-steps.sh"
 cd "$top" || exit 1
 
-gate_steps=(packages layers format prose build ctest asan tsan tidy ulfm mpich)
-all_steps=("${gate_steps[@]}" fuzz torture)
+first=(packages layers format prose build)
+# Steps of different lanes run side by side: some mostly compile, and the jobs of others mostly wait. Ranks of MPI that wait
+# look again and again whether something has come, for as long as they get a processor, so that nothing gives way to them.
+lanes=("ctest mpich" "tidy asan tsan" "ulfm")
+last=(fuzz torture)
+# shellcheck disable=SC2206 # lanes are lists of words
+gate_steps=("${first[@]}" ${lanes[*]})
+all_steps=("${gate_steps[@]}" "${last[@]}")
 logs=$top/build/test-logs
 
 usage() { die "usage: tools/test.sh [--gate | --all] [--only STEP,STEP…] [--seed N]; steps: ${all_steps[*]}"; }
@@ -104,34 +110,26 @@ seed=${seed:-$drawn}
 [[ $seed =~ ^[0-9]+$ ]] || die "--seed $seed: not a whole number"
 say "seed $seed"
 
-# These steps mostly compile. They run beside steps whose jobs mostly wait, and do not give way to them: ranks of MPI that
-# wait look again and again whether something has come, for as long as they get a processor.
-compiling=(tidy asan tsan)
-waiting=(ctest ulfm mpich)
-is_among() { [[ " ${*:2} " == *" $1 "* ]]; }
-is_chosen() { is_among "$1" "${chosen[@]}"; }
-run_compiling() {
+is_chosen() { [[ " ${chosen[*]} " == *" $1 "* ]]; }
+run_steps() {
   local step
-  for step in "${compiling[@]}"; do
-    if is_chosen "$step"; then run_step "$step"; fi
+  for step in "$@"; do
+    if ! is_chosen "$step"; then
+      continue
+    elif [[ $step =~ ^(ctest|mpich)$ && -f $logs/build.failed ]]; then
+      say "$step not run: there is no build"
+    else
+      run_step "$step"
+    fi
   done
 }
 
 rm -f "$logs"/*.failed
-beside=''
-for step in "${chosen[@]}"; do
-  is_among "$step" "${compiling[@]}" && continue
-  if [[ -z $beside ]] && is_among "$step" "${waiting[@]}"; then
-    run_compiling &
-    beside=$!
-  fi
-  if [[ $step == ctest && -f $logs/build.failed ]]; then
-    say "ctest not run: there is no build"
-    continue
-  fi
-  run_step "$step"
-done
-if [[ -n $beside ]]; then wait "$beside"; else run_compiling; fi
+run_steps "${first[@]}"
+# shellcheck disable=SC2086 # lanes are lists of words
+for lane in "${lanes[@]}"; do run_steps $lane & done
+wait
+run_steps "${last[@]}"
 # Where only the end of the output is kept, it has to say why.
 failed=()
 for step in "${chosen[@]}"; do

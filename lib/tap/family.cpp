@@ -21,6 +21,25 @@ std::atomic<std::size_t>& member_count() {
   return count;
 }
 
+// Stands where an observer has left: a call that is under way may have begun with it, as when a callback of
+// MPI_Finalize ends a session.
+class Nobody final : public Observer {
+ public:
+  void began(const CallRecord& /*call*/) override {}
+  void ended(const CallRecord& /*call*/) override {}
+  void asked_in_vain(const CallRecord& /*call*/) override {}
+  void posted(const CallRecord& /*request*/) override {}
+  void started(std::uint64_t /*request*/) override {}
+  void awaited(std::uint64_t /*request*/) override {}
+  void still_pending(std::uint64_t /*request*/) override {}
+  void completed(std::uint64_t /*request*/, bool /*persists*/) override {}
+  void lost_count(const CallRecord& /*message*/) override {}
+  void cancelled(std::uint64_t /*request*/) override {}
+  void joined(const CommRecord& /*comm*/) override {}
+  void left(std::uint64_t /*comm*/) override {}
+  void named(std::uint64_t /*comm*/, std::string_view /*name*/) override {}
+};
+
 // All families of this process. MPI reuses the handle of a communicator that was freed.
 class Registry {
  public:
@@ -91,13 +110,19 @@ class Registry {
   }
   [[nodiscard]] bool any_begun() const { return under_way_ > 0; }
 
+  // Calls under way hold a span of this list, so it never shrinks, and takes the place of one that has left.
   void add(Observer& observer) {
     const std::scoped_lock lock(mutex_);
-    observers_.push_back(&observer);
+    const auto place = std::ranges::find(observers_, &nobody_);
+    if (place == observers_.end()) {
+      observers_.push_back(&observer);
+    } else {
+      *place = &observer;
+    }
   }
   void remove(const Observer& observer) {
     const std::scoped_lock lock(mutex_);
-    std::erase(observers_, &observer);
+    std::ranges::replace(observers_, &observer, &nobody_);
   }
   [[nodiscard]] std::span<Observer* const> observers() const { return observers_; }
 
@@ -114,6 +139,7 @@ class Registry {
   std::mutex mutex_;
   std::unordered_map<MPI_Comm, std::unique_ptr<Member>> member_of_;
   std::unordered_map<MPI_Request, Begun> begun_;
+  Nobody nobody_;
   std::vector<Observer*> observers_;
   std::atomic<std::size_t> under_way_ = 0;  // the size of `begun_`, readable without the lock
   std::atomic<std::uint64_t> changes_ = 1;

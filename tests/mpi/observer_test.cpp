@@ -122,6 +122,34 @@ TEST_F(HeardCalls, name_who_sends_to_whom) {
   EXPECT_THAT(heard(), ElementsAre("begins MPI_Send send -2/7:8", "ends"));
 }
 
+// As a library does that ends its session in a callback of MPI_Finalize.
+TEST_F(HeardCalls, may_end_an_observer) {
+  struct Other {
+    Notes notes;
+    tap::Listening listening{notes};
+  };
+  auto other = std::make_unique<Other>();
+  const auto end = [](MPI_Comm, int, void*, void* value, void*, int* copied) {
+    static_cast<std::unique_ptr<Other>*>(value)->reset();
+    *copied = 0;
+    return MPI_SUCCESS;
+  };
+  int key = MPI_KEYVAL_INVALID;
+  MPI_Comm_create_keyval(end, MPI_COMM_NULL_DELETE_FN, &key, nullptr);
+  MPI_Comm_set_attr(root_, key, &other);
+  heard();
+  MPI_Comm copy = MPI_COMM_NULL;
+  MPI_Comm_dup(root_, &copy);
+  EXPECT_EQ(other, nullptr);
+  EXPECT_THAT(heard(), ElementsAre(testing::HasSubstr("begins MPI_Comm_dup"), "ends"));
+  MPI_Comm_free(&copy);
+  MPI_Comm_delete_attr(root_, key);
+  MPI_Comm_free_keyval(&key);
+  other = std::make_unique<Other>();
+  MPI_Barrier(root_);
+  EXPECT_THAT(other->notes.take(), ElementsAre(testing::HasSubstr("begins MPI_Barrier"), "ends"));
+}
+
 TEST_F(HeardCalls, speak_of_ranks_as_the_session_does) {
   MPI_Comm half = MPI_COMM_NULL;
   MPI_Comm_split(root_, me_ / 2, -me_, &half);  // of two: the session's 1 and 0, and 3 and 2

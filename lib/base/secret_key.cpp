@@ -44,6 +44,7 @@ Result<SecretKey> SecretKey::from(Buffer bytes) {
 SecretKey::~SecretKey() { OPENSSL_cleanse(bytes_.data(), bytes_.size()); }
 
 Sha256 SecretKey::code_of(std::initializer_list<Bytes> message) const {
+  start_openssl();
   const std::unique_ptr<EVP_MAC, FreeMac> hmac(EVP_MAC_fetch(nullptr, "HMAC", nullptr));
   must(hmac != nullptr);
   const std::unique_ptr<EVP_MAC_CTX, FreeMac> context(EVP_MAC_CTX_new(hmac.get()));

@@ -1,5 +1,6 @@
 #include "base/sha256.hpp"
 
+#include <openssl/crypto.h>
 #include <openssl/evp.h>
 
 #include <charconv>
@@ -24,10 +25,18 @@ void must(int answer) {
 
 }  // namespace
 
+void start_openssl() {
+  static const int started = OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, nullptr);
+  must(started);
+}
+
 struct Sha256Stream::State {
   std::unique_ptr<EVP_MD_CTX, FreeContext> context{EVP_MD_CTX_new()};
 
-  State() { start(); }
+  State() {
+    start_openssl();
+    start();
+  }
   void start() { must(context ? EVP_DigestInit_ex(context.get(), EVP_sha256(), nullptr) : 0); }
 };
 
@@ -71,6 +80,7 @@ Sha256 Sha256Stream::finish() {
 }
 
 Sha256 sha256(Bytes bytes) {
+  start_openssl();
   Sha256 digest;
   must(EVP_Digest(bytes.data(), bytes.size(), reinterpret_cast<unsigned char*>(digest.bytes.data()), nullptr,
                   EVP_sha256(), nullptr));

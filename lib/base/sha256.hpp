@@ -37,4 +37,8 @@ class Sha256Stream {
 
 [[nodiscard]] Sha256 sha256(Bytes bytes);
 
+// Before the first use of OpenSSL: its own handler of exit() would run before one that the application has registered
+// earlier, which may finalize a session.
+void start_openssl();
+
 }  // namespace cairn

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <vector>
 
 namespace cairn {
@@ -34,6 +35,18 @@ TEST(Sha256, a_stream_starts_over_after_finish) {
   EXPECT_EQ(stream.finish().hex(), kEmpty);
   stream.update(bytes_of("abc"));
   EXPECT_EQ(stream.finish().hex(), kAbc);
+}
+
+// OpenSSL is first used after the handler is registered, as in a program whose handler finalizes its session. The
+// process is a new one, since one that is forked has used OpenSSL already.
+TEST(Sha256, is_there_in_handlers_of_exit) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto exit_at_once = [] {
+    std::atexit([] { std::_Exit(sha256(bytes_of("abc")).hex() == kAbc ? 0 : 1); });
+    (void)sha256({});
+    std::exit(2);
+  };
+  EXPECT_EXIT(exit_at_once(), testing::ExitedWithCode(0), "");
 }
 
 TEST(Sha256, hex_and_back_is_the_same_digest) {

@@ -61,6 +61,53 @@ module cairn
     integer(c_int64_t) :: bytes_moved
   end type
 
+  ! A snapshot that is open for reading, while the job runs:
+  !
+  !     call cairn_open_snapshot(session, old, code, version=7)
+  !     call cairn_reader_region(old, 'plate', region, code)
+  !     allocate (copy(region%shape(1), region%shape(2)))
+  !     call cairn_reader_read(old, 'plate', copy, code)
+  !     call cairn_reader_close(old, code, good=is_good(copy), all_good=all_good)
+  !
+  ! It keeps its contents until it is closed: cairn_snapshot and cairn_restore do not change them. It takes the room of
+  ! one snapshot in the node's store, in addition to those that are kept, until the next snapshot after it is closed.
+  ! Copies are the same reader.
+  type, public :: cairn_reader
+    private
+    type(c_ptr) :: handle = c_null_ptr
+  end type
+
+  ! What is open.
+  type, public :: cairn_reader_status
+    integer(int32) :: version = 0          ! of the snapshot
+    integer(int32) :: incarnation = 0      ! number of the run that took the snapshot
+    character(:), allocatable :: label     ! empty: it has none
+    integer :: regions = 0                 ! number of regions of this rank
+  end type
+
+  ! A region as this rank has it in a snapshot.
+  type, public :: cairn_region_info
+    character(:), allocatable :: name      ! of the region
+    character(:), allocatable :: type_text ! for a person, in C order: "float64[100][20]", "object(123 B)"
+    integer(int64) :: element_bytes = 0    ! of one element
+    integer(int64) :: elements = 0         ! number of elements, with ghosts
+    integer(int64) :: bytes = 0            ! of the region
+    integer(int64), allocatable :: shape(:)  ! as shape() gives it, with ghosts; no element: one value
+  end type
+
+  ! What the C API gives for these.
+  type, bind(c) :: c_reader_status
+    integer(c_int32_t) :: version, incarnation
+    type(c_ptr) :: label
+    integer(c_size_t) :: regions
+  end type
+  type, bind(c) :: c_region_info
+    type(c_ptr) :: name, type_text
+    integer(c_int) :: type
+    integer(c_size_t) :: element_bytes, elements, bytes, dimensions
+    type(c_ptr) :: shape
+  end type
+
   ! What a region is to the whole job: the argument kind of cairn_protect. cairn_same: all ranks have the same value,
   ! such as a step counter. cairn_sequence: the elements of all ranks, in the order of ranks, are one sequence, such as
   ! particles. An element is one step in the last dimension. cairn_sequence_part, cairn_like and cairn_of_rank return
@@ -102,6 +149,8 @@ module cairn
     cairn_restore_region, cairn_restore_info, cairn_comm, cairn_watch, cairn_suspect, cairn_should_stop, cairn_failed, &
     cairn_catches_up, cairn_recover, cairn_state, cairn_finalize, cairn_abandon, cairn_version, cairn_build_info, &
     cairn_error_text, cairn_set_log, cairn_log
+  public :: cairn_open_snapshot, cairn_reader_info, cairn_reader_region, cairn_reader_read, cairn_reader_close, &
+    cairn_reader_drop
   public :: cairn_protect_file, cairn_protect_directory, cairn_protect_object, cairn_save, cairn_load, cairn_put, cairn_get
   public :: cairn_safe_version, cairn_stored_total, cairn_sequence_part, cairn_like, cairn_of_rank
 
@@ -223,8 +272,27 @@ module cairn
     procedure attribute_int32, attribute_int64, attribute_real32, attribute_real64, attribute_text
   end interface
 
+  ! cairn_reader_region(reader, which, region, code) sets region to a region of this rank. which is its name; or its
+  ! number from 1, in the order in which they were protected. Local. Gives CAIRN_ERR_USAGE if there is none.
+  interface cairn_reader_region
+    procedure reader_region_by_name, reader_region_by_number
+  end interface
+
+  ! cairn_reader_read(reader, name, into, code [, bytes]) copies this rank's region into a variable or an array of any
+  ! shape, from its first element on. into has at least as many bytes as the region; what is behind them is not
+  ! changed. bytes gets the number of bytes of the region. into has the type with which the region was protected.
+  ! Integers of 8 bits get the bytes of any region: of an object, those that it was saved as; of a file, its contents.
+  ! Each block is checked. Ranks may read different regions.
+  !
+  ! Local. Gives CAIRN_ERR_USAGE if the snapshot has no such region on this rank, or if the region is larger than into.
+  ! CAIRN_ERR_MISMATCH if it has elements of another type. CAIRN_ERR_CORRUPT if the store has damaged the bytes.
+  interface cairn_reader_read
+    procedure read_int8, read_int16, read_int32, read_int64, read_real32, read_real64, read_complex32, read_complex64, &
+      read_logical
+  end interface
+
   ! The numbers of cairn_type in cairn.h.
-  integer(c_int), parameter :: kInt8 = 1, kInt16 = 2, kInt32 = 3, kInt64 = 4, kFloat = 9, kDouble = 10
+  integer(c_int), parameter :: kOpaque = 0, kInt8 = 1, kInt16 = 2, kInt32 = 3, kInt64 = 4, kFloat = 9, kDouble = 10
 
   interface
     function c_run(world, config, application, call, argument) bind(c, name='cairn_run_fortran') result(code)
@@ -467,6 +535,54 @@ module cairn
       type(cairn_restore_status), intent(out) :: status
       integer(c_int) :: code
     end function
+    function c_open_snapshot(session, version, label, reader) bind(c, name='cairn_open_snapshot') result(code)
+      import :: c_int, c_int32_t, c_ptr
+      type(c_ptr), value :: session, label
+      integer(c_int32_t), value :: version
+      type(c_ptr), intent(out) :: reader
+      integer(c_int) :: code
+    end function
+    function c_reader_info(reader, status) bind(c, name='cairn_reader_info') result(code)
+      import :: c_int, c_ptr, c_reader_status
+      type(c_ptr), value :: reader
+      type(c_reader_status), intent(out) :: status
+      integer(c_int) :: code
+    end function
+    function c_reader_region(reader, index, region) bind(c, name='cairn_reader_region') result(code)
+      import :: c_int, c_ptr, c_region_info, c_size_t
+      type(c_ptr), value :: reader
+      integer(c_size_t), value :: index
+      type(c_region_info), intent(out) :: region
+      integer(c_int) :: code
+    end function
+    function c_reader_find(reader, name, index) bind(c, name='cairn_reader_find_fortran') result(code)
+      import :: c_char, c_int, c_ptr, c_size_t
+      type(c_ptr), value :: reader
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_size_t), intent(out) :: index
+      integer(c_int) :: code
+    end function
+    function c_reader_read(reader, name, into, capacity, type_number, element_bytes, type_name, bytes) &
+      bind(c, name='cairn_reader_read_fortran') result(code)
+      import :: c_char, c_int, c_ptr, c_size_t
+      type(c_ptr), value :: reader, into
+      character(kind=c_char), intent(in) :: name(*), type_name(*)
+      integer(c_size_t), value :: capacity, element_bytes
+      integer(c_int), value :: type_number
+      integer(c_size_t), intent(out) :: bytes
+      integer(c_int) :: code
+    end function
+    function c_reader_close(reader, good, all_good) bind(c, name='cairn_reader_close') result(code)
+      import :: c_int, c_ptr
+      type(c_ptr), intent(inout) :: reader
+      integer(c_int), value :: good
+      integer(c_int), intent(out) :: all_good
+      integer(c_int) :: code
+    end function
+    subroutine c_reader_drop(reader) bind(c, name='cairn_reader_drop')
+      import :: c_ptr
+      type(c_ptr), intent(inout) :: reader
+    end subroutine
     function c_suspect(session, text) bind(c, name='cairn_suspect') result(code)
       import :: c_char, c_int, c_ptr
       type(c_ptr), value :: session
@@ -1055,6 +1171,201 @@ contains
     type(cairn_restore_status), intent(out) :: status
     integer, intent(out) :: code
     code = c_restore_info(session%handle, status)
+  end subroutine
+
+  ! Opens this version; or the newest snapshot with this label. Without both, it opens the newest one: what cairn_restore
+  ! would restore. Nothing is restored, and protected variables keep their contents. It comes from any level, as a restore
+  ! does. The call is possible before cairn_restore, and between cairn_snapshot calls. It waits until earlier snapshots
+  ! have reached their levels. With [recovery] rollback = lost, all ranks roll back after a failure in a job that has
+  ! called it. The caller closes or drops the reader; before that, cairn_finalize gives CAIRN_ERR_USAGE.
+  !
+  ! Collective. All ranks pass the same version and label. Requires: the job has as many ranks as the one that took the
+  ! snapshot. Gives the same code on all ranks. CAIRN_ERR_UNRECOVERABLE if it cannot be read; the text lists the versions,
+  ! or labels, that there are. CAIRN_ERR_MISMATCH if it has another number of ranks.
+  subroutine cairn_open_snapshot(session, reader, code, version, label)
+    type(cairn_session), intent(in) :: session
+    type(cairn_reader), intent(out) :: reader
+    integer, intent(out) :: code
+    integer, intent(in), optional :: version
+    character(*), intent(in), optional :: label
+    character(kind=c_char), allocatable, target :: letters(:)
+    type(c_ptr) :: place
+    integer(c_int32_t) :: wanted
+    call put_optional(label, letters, place)
+    wanted = 0
+    if (present(version)) wanted = int(version, c_int32_t)
+    code = c_open_snapshot(session%handle, wanted, place, reader%handle)
+  end subroutine
+
+  ! Sets status to what is open. Local.
+  subroutine cairn_reader_info(reader, status, code)
+    type(cairn_reader), intent(in) :: reader
+    type(cairn_reader_status), intent(out) :: status
+    integer, intent(out) :: code
+    type(c_reader_status) :: found
+    code = c_reader_info(reader%handle, found)
+    if (code /= CAIRN_OK) return
+    status%version = found%version
+    status%incarnation = found%incarnation
+    status%label = fortran_text(found%label)
+    status%regions = int(found%regions)
+  end subroutine
+
+  subroutine reader_region_by_number(reader, which, region, code)
+    type(cairn_reader), intent(in) :: reader
+    integer, intent(in) :: which
+    type(cairn_region_info), intent(out) :: region
+    integer, intent(out) :: code
+    code = take_region(reader, int(which - 1, c_size_t), region)
+  end subroutine
+
+  subroutine reader_region_by_name(reader, which, region, code)
+    type(cairn_reader), intent(in) :: reader
+    character(*), intent(in) :: which
+    type(cairn_region_info), intent(out) :: region
+    integer, intent(out) :: code
+    integer(c_size_t) :: index
+    code = c_reader_find(reader%handle, c_text(which), index)
+    if (code == CAIRN_OK) code = take_region(reader, index, region)
+  end subroutine
+
+  integer function take_region(reader, index, region)
+    type(cairn_reader), intent(in) :: reader
+    integer(c_size_t), intent(in) :: index
+    type(cairn_region_info), intent(inout) :: region
+    type(c_region_info) :: found
+    integer(c_int64_t), pointer :: extents(:)
+    take_region = c_reader_region(reader%handle, index, found)
+    if (take_region /= CAIRN_OK) return
+    region%name = fortran_text(found%name)
+    region%type_text = fortran_text(found%type_text)
+    region%element_bytes = found%element_bytes
+    region%elements = found%elements
+    region%bytes = found%bytes
+    allocate (region%shape(found%dimensions))
+    if (found%dimensions == 0) return
+    call c_f_pointer(found%shape, extents, [found%dimensions])
+    region%shape = extents(found%dimensions:1:-1)
+  end function
+
+  subroutine read_int8(reader, name, into, code, bytes)
+    type(cairn_reader), intent(in) :: reader
+    character(*), intent(in) :: name
+    integer(int8), target, contiguous, intent(inout) :: into(..)
+    integer, intent(out) :: code
+    integer(int64), optional, intent(out) :: bytes
+    code = read_region(reader, name, c_loc(into), size(into, kind=c_size_t), kInt8, 1_c_size_t, '', bytes)
+  end subroutine
+
+  subroutine read_int16(reader, name, into, code, bytes)
+    type(cairn_reader), intent(in) :: reader
+    character(*), intent(in) :: name
+    integer(int16), target, contiguous, intent(inout) :: into(..)
+    integer, intent(out) :: code
+    integer(int64), optional, intent(out) :: bytes
+    code = read_region(reader, name, c_loc(into), size(into, kind=c_size_t), kInt16, 2_c_size_t, '', bytes)
+  end subroutine
+
+  subroutine read_int32(reader, name, into, code, bytes)
+    type(cairn_reader), intent(in) :: reader
+    character(*), intent(in) :: name
+    integer(int32), target, contiguous, intent(inout) :: into(..)
+    integer, intent(out) :: code
+    integer(int64), optional, intent(out) :: bytes
+    code = read_region(reader, name, c_loc(into), size(into, kind=c_size_t), kInt32, 4_c_size_t, '', bytes)
+  end subroutine
+
+  subroutine read_int64(reader, name, into, code, bytes)
+    type(cairn_reader), intent(in) :: reader
+    character(*), intent(in) :: name
+    integer(int64), target, contiguous, intent(inout) :: into(..)
+    integer, intent(out) :: code
+    integer(int64), optional, intent(out) :: bytes
+    code = read_region(reader, name, c_loc(into), size(into, kind=c_size_t), kInt64, 8_c_size_t, '', bytes)
+  end subroutine
+
+  subroutine read_real32(reader, name, into, code, bytes)
+    type(cairn_reader), intent(in) :: reader
+    character(*), intent(in) :: name
+    real(real32), target, contiguous, intent(inout) :: into(..)
+    integer, intent(out) :: code
+    integer(int64), optional, intent(out) :: bytes
+    code = read_region(reader, name, c_loc(into), size(into, kind=c_size_t), kFloat, 4_c_size_t, '', bytes)
+  end subroutine
+
+  subroutine read_real64(reader, name, into, code, bytes)
+    type(cairn_reader), intent(in) :: reader
+    character(*), intent(in) :: name
+    real(real64), target, contiguous, intent(inout) :: into(..)
+    integer, intent(out) :: code
+    integer(int64), optional, intent(out) :: bytes
+    code = read_region(reader, name, c_loc(into), size(into, kind=c_size_t), kDouble, 8_c_size_t, '', bytes)
+  end subroutine
+
+  subroutine read_complex32(reader, name, into, code, bytes)
+    type(cairn_reader), intent(in) :: reader
+    character(*), intent(in) :: name
+    complex(real32), target, contiguous, intent(inout) :: into(..)
+    integer, intent(out) :: code
+    integer(int64), optional, intent(out) :: bytes
+    code = read_region(reader, name, c_loc(into), size(into, kind=c_size_t), kOpaque, 8_c_size_t, 'complex(real32)', bytes)
+  end subroutine
+
+  subroutine read_complex64(reader, name, into, code, bytes)
+    type(cairn_reader), intent(in) :: reader
+    character(*), intent(in) :: name
+    complex(real64), target, contiguous, intent(inout) :: into(..)
+    integer, intent(out) :: code
+    integer(int64), optional, intent(out) :: bytes
+    code = read_region(reader, name, c_loc(into), size(into, kind=c_size_t), kOpaque, 16_c_size_t, 'complex(real64)', bytes)
+  end subroutine
+
+  subroutine read_logical(reader, name, into, code, bytes)
+    type(cairn_reader), intent(in) :: reader
+    character(*), intent(in) :: name
+    logical, target, contiguous, intent(inout) :: into(..)
+    integer, intent(out) :: code
+    integer(int64), optional, intent(out) :: bytes
+    code = read_region(reader, name, c_loc(into), size(into, kind=c_size_t), kOpaque, &
+      storage_size(.true., c_size_t) / 8_c_size_t, 'logical', bytes)
+  end subroutine
+
+  integer function read_region(reader, name, into, count, type_number, element_bytes, type_name, bytes)
+    type(cairn_reader), intent(in) :: reader
+    character(*), intent(in) :: name, type_name
+    type(c_ptr), intent(in) :: into
+    integer(c_size_t), intent(in) :: count, element_bytes
+    integer(c_int), intent(in) :: type_number
+    integer(int64), optional, intent(out) :: bytes
+    integer(c_size_t) :: found
+    found = 0
+    read_region = c_reader_read(reader%handle, c_text(name), into, count * element_bytes, type_number, element_bytes, &
+      c_text(type_name), found)
+    if (present(bytes)) bytes = found
+  end function
+
+  ! Closes the reader, also after an error. good is whether this rank can use the snapshot; without it, it can. If a rank
+  ! passes .false., the snapshot is rejected: this run neither opens nor restores it again. Once the run has restored an
+  ! older one instead, later runs do not restore it unasked, either. all_good is .true. if no rank has rejected it.
+  !
+  ! Collective. Gives the same code on all ranks. CAIRN_ERR_MISMATCH if ranks close different versions.
+  subroutine cairn_reader_close(reader, code, good, all_good)
+    type(cairn_reader), intent(inout) :: reader
+    integer, intent(out) :: code
+    logical, intent(in), optional :: good
+    logical, intent(out), optional :: all_good
+    integer(c_int) :: mine, all_of_them
+    mine = 1
+    if (present(good)) mine = merge(1_c_int, 0_c_int, good)
+    all_of_them = 0
+    code = c_reader_close(reader%handle, mine, all_of_them)
+    if (present(all_good)) all_good = all_of_them /= 0
+  end subroutine
+
+  ! Closes the reader on this rank alone. Does nothing if it is not open. Local.
+  subroutine cairn_reader_drop(reader)
+    type(cairn_reader), intent(inout) :: reader
+    call c_reader_drop(reader%handle)
   end subroutine
 
   ! Returns the communicator of the application ranks, without heads and spares, or MPI_COMM_NULL without a session.

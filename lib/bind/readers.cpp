@@ -6,6 +6,7 @@
 
 #include "bind/c_session.hpp"
 #include "bind/last_error.hpp"
+#include "session/exception.hpp"
 #include "session/open_snapshot_impl.hpp"
 
 // It refers to its session as long as it is open.
@@ -27,6 +28,14 @@ struct cairn_reader {
   }
   [[nodiscard]] cairn_session& session() const { return session_; }
   [[nodiscard]] cairn::OpenSnapshot& open() { return open_; }
+  // The number of this region. Throws: kind `usage` if there is none.
+  [[nodiscard]] std::size_t find(const std::string& name) const {
+    return cairn::value_or_throw(open_.impl_->find(name));
+  }
+  // Throws: kind `mismatch` if the region has elements of another type.
+  void check_type(const std::string& name, cairn_type type, std::size_t element_bytes, const char* type_name) const {
+    static_cast<void>(open_.elements_of(name, {static_cast<cairn::Element>(type), element_bytes, type_name}));
+  }
 
  private:
   cairn_session& session_;
@@ -112,3 +121,25 @@ void cairn_reader_drop(cairn_reader** reader) {
   if (reader == nullptr) return;
   const std::unique_ptr<cairn_reader> owned(std::exchange(*reader, nullptr));
 }
+
+// Of the Fortran module, where an array has a type.
+extern "C" {
+
+int cairn_reader_find_fortran(cairn_reader* reader, const char* name, size_t* index) {
+  return with(reader, [&](const cairn::OpenSnapshot& /*open*/) {
+    *index = reader->find(cairn::bind::text_or_empty(name));
+    return CAIRN_OK;
+  });
+}
+
+// Elements of CAIRN_INT8 take the bytes of any region.
+int cairn_reader_read_fortran(cairn_reader* reader, const char* name, void* into, size_t capacity, cairn_type type,
+                              size_t element_bytes, const char* type_name, size_t* bytes) {
+  return with(reader, [&](const cairn::OpenSnapshot& open) {
+    if (type != CAIRN_INT8) reader->check_type(name, type, element_bytes, type_name);
+    *bytes = open.read(name, into, capacity);
+    return CAIRN_OK;
+  });
+}
+
+}  // extern "C"

@@ -37,6 +37,8 @@ class OpenSnapshotImpl {
   [[nodiscard]] const std::vector<SnapshotRegion>& regions() const { return regions_; }
   [[nodiscard]] bool recoverable() const { return recoverable_; }
 
+  // The position of the region in regions().
+  [[nodiscard]] Result<std::size_t> find(const std::string& name) const;
   // Returns the bytes of the region. Requires: it is open.
   [[nodiscard]] Result<std::size_t> read(const std::string& name, MutableBytes into) const;
   // The number of the region's elements, if they are of the type of `wanted`.
@@ -49,8 +51,6 @@ class OpenSnapshotImpl {
   [[nodiscard]] Status usable() const { return is_open() ? Status{} : fail(closed_); }
 
  private:
-  [[nodiscard]] Result<std::size_t> find(const std::string& name) const;
-
   SessionImpl* session_;  // null: closed
   Error closed_;
   const bool recoverable_;

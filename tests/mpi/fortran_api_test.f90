@@ -135,10 +135,12 @@ contains
     call check(code == CAIRN_OK .and. step == 0, 'restore of one region')
     call check(all(plate == expected_plate(first - 1)), 'the region that came back')
     call fill(first)
-    call cairn_snapshot_to(session, CAIRN_L2, code)
+    call cairn_label(session, 'from Fortran', code)
+    call cairn_snapshot_to(session, CAIRN_L2, code, version)
     call check(code == CAIRN_OK, 'snapshot to L2')
     call cairn_wait(session, CAIRN_L2, code)
     call check(code == CAIRN_OK .and. .not. cairn_should_stop(session), 'wait')
+    call read_snapshots(version, first)
     ! What the second run is to find.
     call fill(kSnapshots)
     call cairn_snapshot(session, code)
@@ -156,6 +158,101 @@ contains
     else
       call check(code == CAIRN_OK, 'finalize')
     end if
+  end subroutine
+
+  ! `newest` has the label "from Fortran", and what fill(of_step) makes; the version before it, what fill(of_step - 1)
+  ! makes.
+  subroutine read_snapshots(newest, of_step)
+    integer(int32), intent(in) :: newest
+    integer, intent(in) :: of_step
+    type(cairn_reader) :: old
+    type(cairn_reader_status) :: status
+    type(cairn_region_info) :: region
+    real(real64), allocatable :: copy(:, :, :)
+    integer(int8), allocatable :: text(:)
+    real(real32) :: wrong(60)
+    integer(int16) :: four(2, 2)
+    integer(int64) :: bytes
+    complex(real32) :: three(3)
+    complex(real64) :: one
+    logical :: two(2), all_good
+    integer :: number
+    call cairn_open_snapshot(session, old, code, version=int(newest), label='from Fortran')
+    call check_error(CAIRN_ERR_USAGE, 'not both')
+    call cairn_reader_info(old, status, code)
+    call check_error(CAIRN_ERR_USAGE, 'the reader is NULL')
+    call cairn_open_snapshot(session, old, code, label='nowhere')
+    call check_error(CAIRN_ERR_UNRECOVERABLE, '"from Fortran" (version ')
+    call cairn_open_snapshot(session, old, code, version=int(newest - 1))
+    call check(code == CAIRN_OK, 'open a version')
+    call cairn_reader_info(old, status, code)
+    call check(code == CAIRN_OK .and. status%version == newest - 1, 'which version is open')
+    call check(status%regions == 13 .and. len(status%label) == 0, 'what is open')
+
+    call cairn_reader_region(old, 'plate', region, code)
+    call check(code == CAIRN_OK .and. region%name == 'plate' .and. region%type_text == 'float64[5][4][3]', 'a region')
+    call check(region%elements == 60 .and. region%element_bytes == 8 .and. region%bytes == 480, 'the size of a region')
+    call check(all(region%shape == [3, 4, 5]), 'the shape of a region')
+    allocate (copy(region%shape(1), region%shape(2), region%shape(3)))
+    call cairn_reader_read(old, 'plate', copy, code, bytes)
+    call check(code == CAIRN_OK .and. bytes == 480 .and. all(copy == expected_plate(of_step - 1)), 'read a region')
+    call check(all(plate == expected_plate(of_step)), 'what is protected stays as it is')
+    call cairn_reader_region(old, 3, region, code)
+    call check(code == CAIRN_OK .and. region%name == 'step' .and. size(region%shape) == 0, 'the third region')
+    call cairn_reader_read(old, 'step', number, code)
+    call check(code == CAIRN_OK .and. number == of_step - 1, 'read a number')
+    call cairn_reader_read(old, 'small', four, code)
+    call check(code == CAIRN_OK .and. four(2, 1) == 2 * of_step, 'read short integers')
+    call cairn_reader_read(old, 'wave', three, code)
+    call check(code == CAIRN_OK .and. all(three == cmplx(rank, of_step - 1, real32)), 'read complex numbers')
+    call cairn_reader_read(old, 'phase', one, code)
+    call check(code == CAIRN_OK .and. one == cmplx(of_step - 1, rank, real64), 'read a complex number')
+    call cairn_reader_read(old, 'flags', two, code)
+    call check(code == CAIRN_OK .and. two(2) .and. (two(1) .eqv. mod(of_step - 1, 2) == 1), 'read logical values')
+    ! A part of an array that is not contiguous.
+    copy = 0
+    call cairn_reader_read(old, 'small', four(2:1:-1, :), code)
+    call check(code == CAIRN_OK .and. four(2, 1) == of_step .and. four(1, 1) == 2 * of_step, 'read into a section')
+    ! The contents of a file.
+    call cairn_reader_region(old, 'lines', region, code)
+    call check(code == CAIRN_OK .and. region%bytes >= 2 * (of_step - 1), 'a file')
+    allocate (text(region%bytes))
+    call cairn_reader_read(old, 'lines', text, code)
+    call check(code == CAIRN_OK .and. text(1) == ichar('1') .and. text(size(text)) == 10, 'read a file')
+
+    call cairn_reader_region(old, 14, region, code)
+    call check_error(CAIRN_ERR_USAGE, 'there are 13 regions')
+    call cairn_reader_region(old, 0, region, code)
+    call check_error(CAIRN_ERR_USAGE, 'there are 13 regions')
+    call cairn_reader_region(old, 'nothing', region, code)
+    call check_error(CAIRN_ERR_USAGE, 'it has: tiny')
+    call cairn_reader_read(old, 'nothing', wrong, code)
+    call check_error(CAIRN_ERR_USAGE, 'it has: tiny')
+    call cairn_reader_read(old, 'plate', wrong, code)
+    call check_error(CAIRN_ERR_MISMATCH, 'is float64[5][4][3], and is read as float32')
+    call cairn_reader_read(old, 'wave', one, code)
+    call check_error(CAIRN_ERR_MISMATCH, 'complex(real64)')
+    call cairn_reader_read(old, 'plate', copy(:, :, 1), code)
+    call check_error(CAIRN_ERR_USAGE, '480 bytes, but the buffer has 96')
+    call cairn_finalize(session, code)
+    call check_error(CAIRN_ERR_USAGE, 'a reader is open')
+    call cairn_reader_close(old, code, all_good=all_good)
+    call check(code == CAIRN_OK .and. all_good, 'close')
+    call cairn_reader_close(old, code)
+    call check_error(CAIRN_ERR_USAGE, 'the reader is NULL')
+
+    call cairn_open_snapshot(session, old, code, label='from Fortran')
+    call check(code == CAIRN_OK, 'open a label')
+    call cairn_reader_info(old, status, code)
+    call check(status%version == newest .and. status%label == 'from Fortran' .and. status%incarnation > 0, 'a label is open')
+    call cairn_reader_close(old, code, good=rank /= 0, all_good=all_good)
+    call check(code == CAIRN_OK .and. .not. all_good, 'reject')
+    call cairn_open_snapshot(session, old, code)
+    call check(code == CAIRN_OK, 'open the newest')
+    call cairn_reader_info(old, status, code)
+    call check(status%version == newest - 1, 'the newest that is not rejected')
+    call cairn_reader_drop(old)
+    call cairn_reader_drop(old)
   end subroutine
 
   ! A snapshot that does not fit is an error of wait and finalize, and of no other call. The limit stays.

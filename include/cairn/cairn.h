@@ -659,6 +659,14 @@ int cairn_reader_region(cairn_reader* reader, size_t index, cairn_region_info* r
  * Returns: CAIRN_ERR_USAGE if the snapshot has no such region on this rank, or if the region is larger than capacity.
  * CAIRN_ERR_CORRUPT if the store has damaged the bytes. */
 int cairn_reader_read(cairn_reader* reader, const char* name, void* into, size_t capacity, size_t* bytes);
+/* Writes this rank's file or directory to path, as cairn_restore would put it back at its own place. Files there are
+ * replaced as a whole. After an error, they stay as they were. Of a directory, files that the snapshot does not have
+ * stay. It needs no memory for the contents. Ranks may write different ones, each to a path of its own.
+ *
+ * Local.
+ * Returns: CAIRN_ERR_USAGE if the snapshot has no such region on this rank, or if it is no file and no directory.
+ * CAIRN_ERR_STORAGE if the files cannot be written. CAIRN_ERR_CORRUPT if the store has damaged the bytes. */
+int cairn_reader_extract(cairn_reader* reader, const char* name, const char* path);
 /* Closes and frees the reader, also after an error, and sets *reader to NULL. good is whether this rank can use the
  * snapshot. If a rank passes 0, the snapshot is rejected: this run neither opens nor restores it again. Once the run
  * has restored an older one instead, later runs do not restore it unasked, either. *all_good is 1 if no rank has

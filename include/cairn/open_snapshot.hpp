@@ -83,6 +83,15 @@ class OpenSnapshot {
     return elements;
   }
 
+  // Writes this rank's file or directory to `path`, as restore() would put it back at its own place. Files there are
+  // replaced as a whole. After an error, they stay as they were. Of a directory, files that the snapshot does not have
+  // stay. It needs no memory for the contents. Ranks may write different ones, each to a path of its own.
+  //
+  // Local.
+  // Throws: kind `usage` if it is closed, or if the region is no file and no directory; also as read() does if there is
+  // none. Kind `storage` if the files cannot be written. Kind `corrupt` if the store has damaged the bytes.
+  void extract(const std::string& name, const std::string& path) const;
+
   // Closes the snapshot. `good` is whether this rank can use it. If a rank passes false, the snapshot is rejected: this
   // run neither opens nor restores it again. Once the run has restored an older one instead, later runs do not restore
   // it unasked, either. Returns whether no rank has rejected it.

@@ -149,8 +149,8 @@ module cairn
     cairn_restore_region, cairn_restore_info, cairn_comm, cairn_watch, cairn_suspect, cairn_should_stop, cairn_failed, &
     cairn_catches_up, cairn_recover, cairn_state, cairn_finalize, cairn_abandon, cairn_version, cairn_build_info, &
     cairn_error_text, cairn_set_log, cairn_log
-  public :: cairn_open_snapshot, cairn_reader_info, cairn_reader_region, cairn_reader_read, cairn_reader_close, &
-    cairn_reader_drop
+  public :: cairn_open_snapshot, cairn_reader_info, cairn_reader_region, cairn_reader_read, cairn_reader_extract, &
+    cairn_reader_close, cairn_reader_drop
   public :: cairn_protect_file, cairn_protect_directory, cairn_protect_object, cairn_save, cairn_load, cairn_put, cairn_get
   public :: cairn_safe_version, cairn_stored_total, cairn_sequence_part, cairn_like, cairn_of_rank
 
@@ -570,6 +570,12 @@ module cairn
       integer(c_size_t), value :: capacity, element_bytes
       integer(c_int), value :: type_number
       integer(c_size_t), intent(out) :: bytes
+      integer(c_int) :: code
+    end function
+    function c_reader_extract(reader, name, path) bind(c, name='cairn_reader_extract') result(code)
+      import :: c_char, c_int, c_ptr
+      type(c_ptr), value :: reader
+      character(kind=c_char), intent(in) :: name(*), path(*)
       integer(c_int) :: code
     end function
     function c_reader_close(reader, good, all_good) bind(c, name='cairn_reader_close') result(code)
@@ -1343,6 +1349,16 @@ contains
       c_text(type_name), found)
     if (present(bytes)) bytes = found
   end function
+
+  ! Writes this rank's file or directory to path, as cairn_restore would put it back at its own place: see cairn.h.
+  ! Ranks may write different ones, each to a path of its own. Local. Gives CAIRN_ERR_USAGE if the region is no file and
+  ! no directory, CAIRN_ERR_STORAGE if the files cannot be written.
+  subroutine cairn_reader_extract(reader, name, path, code)
+    type(cairn_reader), intent(in) :: reader
+    character(*), intent(in) :: name, path
+    integer, intent(out) :: code
+    code = c_reader_extract(reader%handle, c_text(name), c_text(path))
+  end subroutine
 
   ! Closes the reader, also after an error. good is whether this rank can use the snapshot; without it, it can. If a rank
   ! passes .false., the snapshot is rejected: this run neither opens nor restores it again. Once the run has restored an

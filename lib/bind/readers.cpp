@@ -105,6 +105,13 @@ int cairn_reader_read(cairn_reader* reader, const char* name, void* into, size_t
   });
 }
 
+int cairn_reader_extract(cairn_reader* reader, const char* name, const char* path) {
+  return with(reader, [&](const cairn::OpenSnapshot& open) {
+    open.extract(cairn::bind::text_or_empty(name), cairn::bind::text_or_empty(path));
+    return CAIRN_OK;
+  });
+}
+
 int cairn_reader_close(cairn_reader** reader, int good, int* all_good) {
   if (reader == nullptr) return refuse_closed();
   const std::unique_ptr<cairn_reader> owned(std::exchange(*reader, nullptr));

@@ -31,6 +31,10 @@ std::size_t OpenSnapshot::read(const std::string& name, void* into, std::size_t 
   return value_or_throw(open().read(name, {static_cast<std::byte*>(into), into == nullptr ? 0 : capacity}));
 }
 
+void OpenSnapshot::extract(const std::string& name, const std::string& path) const {
+  value_or_throw(open().extract(name, path));
+}
+
 std::size_t OpenSnapshot::elements_of(const std::string& name, const Type& type) const {
   RegionInfo wanted;
   wanted.type = static_cast<ElementType>(type.element);

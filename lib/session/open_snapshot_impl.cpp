@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "format/directory_table.hpp"
+#include "session/protected_directory.hpp"
 #include "session/region_texts.hpp"
 #include "session/session_impl.hpp"
 
@@ -56,6 +58,21 @@ Result<std::size_t> OpenSnapshotImpl::read(const std::string& name, MutableBytes
   const Shard::Target target{*region, into.first(bytes)};
   if (auto status = shard_->read({&target, 1}); !status) return fail(status.error().in_file(shard_->name()));
   return bytes;
+}
+
+Status OpenSnapshotImpl::extract(const std::string& name, const std::string& path) const {
+  const auto region = find(name);
+  if (!region) return fail(region.error());
+  const PlacedRegion& there = shard_->regions()[*region];
+  if (!there.info.is_file() && !is_directory(there.info))
+    return fail(Code::invalid_argument, fmt::format("region \"{}\" of version {} is {}: it is no file and no directory",
+                                                    name, snapshot_.version.value, there.info.type_text()));
+  if (path.empty())
+    return fail(Code::invalid_argument, fmt::format("region \"{}\" cannot be written: the path is empty", name));
+  const auto made = make_protected_path(path, is_directory(there.info), session_->rank());
+  const auto done = made->prepare(*shard_, there).and_then([&] { return made->put_back(); });
+  if (!done) return fail(done.error().in(made->text(name)));
+  return {};
 }
 
 Result<std::size_t> OpenSnapshotImpl::elements_of(const std::string& name, const RegionInfo& wanted) const {

@@ -41,6 +41,8 @@ class OpenSnapshotImpl {
   [[nodiscard]] Result<std::size_t> find(const std::string& name) const;
   // Returns the bytes of the region. Requires: it is open.
   [[nodiscard]] Result<std::size_t> read(const std::string& name, MutableBytes into) const;
+  // Writes a file or a directory. Requires: it is open.
+  [[nodiscard]] Status extract(const std::string& name, const std::string& path) const;
   // The number of the region's elements, if they are of the type of `wanted`.
   [[nodiscard]] Result<std::size_t> elements_of(const std::string& name, const RegionInfo& wanted) const;
   // Collective. Requires: it is open.

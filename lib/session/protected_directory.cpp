@@ -195,4 +195,9 @@ void ProtectedDirectory::drop() {
   left_ = 0;
 }
 
+std::shared_ptr<ProtectedPath> make_protected_path(const std::string& path, bool is_directory, Rank self) {
+  if (is_directory) return std::make_shared<ProtectedDirectory>(path, self);
+  return std::make_shared<ProtectedFile>(path, self);
+}
+
 }  // namespace cairn

@@ -11,7 +11,6 @@
 #include "format/directory_table.hpp"
 #include "reshape/tiles.hpp"
 #include "session/protected_directory.hpp"
-#include "session/protected_file.hpp"
 #include "session/region_texts.hpp"
 
 namespace cairn {
@@ -89,10 +88,7 @@ void make_file(detail::RegionAccess& access, const std::shared_ptr<ProtectedPath
 Regions::Region Regions::region_of(const std::string& name, detail::RegionAccess access) const {
   Region region;
   if (!access.file.empty()) {
-    if (access.is_directory)
-      region.file = std::make_shared<ProtectedDirectory>(access.file, self_);
-    else
-      region.file = std::make_shared<ProtectedFile>(access.file, self_);
+    region.file = make_protected_path(access.file, access.is_directory, self_);
     make_file(access, region.file);
   }
   if (access.save) {

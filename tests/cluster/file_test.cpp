@@ -390,5 +390,45 @@ TEST_F(Files, are_whole_after_a_crash_at_any_message_of_a_restore) {
   }
 }
 
+// Beside the file of the program, which is of step 2 by then.
+TEST_F(Files, of_an_open_snapshot_are_written_where_the_program_says) {
+  keep_files();
+  const auto copy = [&](std::uint32_t rank) { return directory.path() + "/copy" + std::to_string(rank); };
+  write_file(copy(0), "what it replaces");
+  for (const bool lost : {false, true}) {
+    if (lost) job.lose(1);
+    job.run_well_and_die([&](JobSession& session) {
+      const OpenSnapshot open = session.open_snapshot(1);
+      open.extract("data", copy(session.rank()));
+    });
+    for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
+      EXPECT_TRUE(text_of_file(copy(rank)) == contents(rank, 1)) << "rank " << rank;
+      EXPECT_EQ(fs::status(copy(rank)).permissions(), fs::perms(0640));
+      fs::remove(copy(rank));
+    }
+    expect_files(2);
+  }
+}
+
+TEST_F(Files, of_an_open_snapshot_that_cannot_be_written_are_named_and_replace_nothing) {
+  keep_files();
+  const std::string taken = directory.path() + "/taken";
+  fs::create_directory(taken);
+  job.run_well_and_die([&](JobSession& session) {
+    const OpenSnapshot open = session.open_snapshot(1);
+    const auto refused = [&](const char* region, const std::string& path) {
+      return thrown_by([&] { open.extract(region, path); });
+    };
+    EXPECT_THAT(refused("step", taken), Fails(ErrorKind::usage, {"\"step\"", "int32", "no file"}));
+    EXPECT_THAT(refused("nothing", taken), Fails(ErrorKind::usage, {"it has: step, data"}));
+    EXPECT_THAT(refused("data", ""), Fails(ErrorKind::usage, {"\"data\"", "the path is empty"}));
+    EXPECT_THAT(refused("data", taken), Fails(ErrorKind::storage, {"file \"data\"", taken}));
+    EXPECT_THAT(refused("data", taken + "/no/where"), Fails(ErrorKind::storage, {"file \"data\"", taken}));
+  });
+  EXPECT_THAT(entries_of(taken), IsEmpty());
+  fs::remove(taken);
+  expect_files(2);
+}
+
 }  // namespace
 }  // namespace cairn::test

@@ -365,6 +365,8 @@ static void read_snapshots(cairn_session* session, int rank) {
   CHECK(bytes == sizeof plate && plate[1] == rank * 1e6 + 4 * 1e3 + 1);
   CHECK_ERROR(cairn_reader_read(reader, "plate", plate, 16, NULL), CAIRN_ERR_USAGE, "8000 bytes");
   CHECK_ERROR(cairn_reader_read(reader, "nothing", plate, 16, NULL), CAIRN_ERR_USAGE, "it has: plate");
+  CHECK_ERROR(cairn_reader_extract(reader, "plate", "copy"), CAIRN_ERR_USAGE, "it is no file");
+  CHECK_ERROR(cairn_reader_extract(NULL, "plate", "copy"), CAIRN_ERR_USAGE, "NULL");
   CHECK_ERROR(cairn_finalize(&same), CAIRN_ERR_USAGE, "a reader is open");
   CHECK(same == session);
   CHECK(cairn_reader_close(&reader, 1, &all_good) == CAIRN_OK);

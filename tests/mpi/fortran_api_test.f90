@@ -176,6 +176,7 @@ contains
     complex(real32) :: three(3)
     complex(real64) :: one
     logical :: two(2), all_good
+    character(512) :: copied
     integer :: number
     call cairn_open_snapshot(session, old, code, version=int(newest), label='from Fortran')
     call check_error(CAIRN_ERR_USAGE, 'not both')
@@ -220,6 +221,16 @@ contains
     call cairn_reader_read(old, 'lines', text, code)
     call check(code == CAIRN_OK .and. text(1) == ichar('1') .and. text(size(text)) == 10, 'read a file')
 
+    ! The same beside it, and a directory.
+    write (copied, '(2a, i0)') trim(directory), '/copied', rank
+    call cairn_reader_extract(old, 'lines', copied, code)
+    call check(code == CAIRN_OK .and. lines_in_file(copied) == of_step - 1, 'extract a file')
+    call execute_command_line('rm '//trim(copied))
+    call cairn_reader_extract(old, 'out', copied, code)
+    call check(code == CAIRN_OK .and. lines_in_file(trim(copied)//'/lines') == of_step - 1, 'extract a directory')
+    call execute_command_line('rm -r '//trim(copied))
+    call cairn_reader_extract(old, 'plate', copied, code)
+    call check_error(CAIRN_ERR_USAGE, 'it is no file')
     call cairn_reader_region(old, 14, region, code)
     call check_error(CAIRN_ERR_USAGE, 'there are 13 regions')
     call cairn_reader_region(old, 0, region, code)

@@ -3,6 +3,7 @@
     python_reader.py CONFIG
 """
 
+import pathlib
 import sys
 
 import numpy as np
@@ -34,11 +35,14 @@ with cairn.Session(MPI.COMM_WORLD, config) as session:
     session.protect("field", field)
     session.protect("pairs", pairs)
     session.protect("step", step)
+    log = pathlib.Path(f"{config}.log{rank}")
+    session.protect_file("log", log)
     session.restore()
     for version in (1, 2):
         step.value += 1
         field[:] = rank * 100 + version + np.arange(12).reshape(3, 4) / 100
         pairs["n"] = version
+        log.write_text(f"up to {version}")
         if version == 1:
             session.label("first")
             first = field.copy()
@@ -47,11 +51,16 @@ with cairn.Session(MPI.COMM_WORLD, config) as session:
 
     with session.open_snapshot(1) as old:
         expect((old.version, old.incarnation, old.label) == (1, 1, "first"), vars(old))
-        expect(list(old) == ["field", "pairs", "step"] and len(old) == 3 and "step" in old, list(old))
+        expect(list(old) == ["field", "pairs", "step", "log"] and len(old) == 4 and "step" in old, list(old))
         there = old["field"] if rank == 0 else old["field"].T  # stored reversed
         expect(np.array_equal(there, first), there)
         expect(old["step"] == 1 and old["pairs"]["n"].tolist() == [1, 1], old["pairs"])
-        refused(cairn.UsageError, "it has: field, pairs, step", lambda: old["nothing"])
+        copy = log.with_suffix(f".copy{rank}")
+        old.extract("log", copy)
+        expect((copy.read_text(), log.read_text()) == ("up to 1", "up to 2"), copy)
+        refused(cairn.UsageError, "it is no file", lambda: old.extract("step", copy))
+        refused(TypeError, "the path", lambda: old.extract("log", 5))
+        refused(cairn.UsageError, "it has: field, pairs, step, log", lambda: old["nothing"])
         refused(cairn.UsageError, "a reader is open", session.finalize)
     refused(cairn.UsageError, "is closed", lambda: old["field"])
     with session.open_snapshot() as newest:

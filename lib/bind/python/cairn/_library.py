@@ -67,6 +67,7 @@ _FUNCTIONS = {
     "cairn_reader_info": [_reader, POINTER(ReaderStatus)],
     "cairn_reader_region": [_reader, c_size_t, POINTER(RegionInfo)],
     "cairn_reader_read": [_reader, c_char_p, c_void_p, c_size_t, _sizes],
+    "cairn_reader_extract": [_reader, c_char_p, c_char_p],
     "cairn_reader_close": [POINTER(_reader), c_int, POINTER(c_int)],
     "cairn_label": [_session, c_char_p],
     "cairn_pin": [_session],

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Iterator, Optional, Type
 
 import numpy
 
-from ._arguments import text_of
+from ._arguments import path_of, text_of
 from ._errors import UsageError, check
 from ._library import ReaderStatus, RegionInfo, library, text
 from ._offline import _with_its_dtype
 from ._regions import _NUMBERS
 
 if TYPE_CHECKING:
+    from ._arguments import Path
     from ._session import Session
 
 _DTYPES = {number: name for name, number in _NUMBERS.items()}
@@ -70,6 +71,13 @@ class Reader:
         self._call("cairn_reader_read", text_of("the name of a region", name), array.ctypes.data_as(c_void_p),
                    array.nbytes, None)  # fmt: skip
         return _with_its_dtype(array, type_text)
+
+    def extract(self, name: str, path: Path) -> None:
+        """Writes this rank's file or directory to path, as restore() would put it back at its own place. Local.
+
+        Files there are replaced as a whole or, after an error, stay as they were. See cairn_reader_extract.
+        """
+        self._call("cairn_reader_extract", text_of("the name of a region", name), path_of("the path", path))
 
     def close(self, good: bool = True) -> bool:
         """Closes it. Returns whether all ranks have passed good = True; see cairn_reader_close. Collective.

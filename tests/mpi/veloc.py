@@ -145,8 +145,20 @@ def uneven(place):
     must_have(place.run("uneven"),
               "rank 0 calls VELOC_Checkpoint_end of version 2 of even, rank 1 calls VELOC_Checkpoint_end of version 2 of odd",
               "rank 0 calls VELOC_Checkpoint_end of version 2 of even, rank 1 calls VELOC_Restart_test(\"even\", 0)",
-              "VELOC_Recover_mem of version 1 of even fails, because another rank has failed",
+              "VELOC_Restart of version 1 of even fails, because another rank has failed",
               "rank 1: region 0 is in version 1 of even, but is not protected")  # fmt: skip
+
+
+def one_by_one(place):
+    """From an older version, which one node has lost, with a head that works in the background."""
+    env = {"CAIRN_TOPOLOGY_NODE_SIZE": "1"}
+    place.configure("scratch_versions = 4\n")
+    place.run("one_by_one", 0, env=env)
+    shutil.rmtree(place.scratch / "single" / "node0001")
+    must_have(place.run("one_by_one_thread", 20, env=env), "version 2 comes from L4")
+    left = sorted(place.scratch.glob("*.dat"))
+    if left:
+        fail(f"files that are in checkpoints should be removed: {left}")
 
 
 def other_ranks(place):
@@ -211,7 +223,7 @@ def client(place):
         must_have(place.start([place.client, "one", place.config]), "done")
 
 
-CASES = {case.__name__: case for case in (memory, file, threads, sync, older, names, wrong, uneven, other_ranks, lost, broken, cleaned,
+CASES = {case.__name__: case for case in (memory, file, threads, sync, older, names, wrong, uneven, one_by_one, other_ranks, lost, broken, cleaned,
                                           unfinished, under_ckpt_run, client)}  # fmt: skip
 
 

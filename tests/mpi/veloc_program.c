@@ -256,18 +256,74 @@ static void uneven(void) {
   CHECK(VELOC_Restart_test("even", 0) == 1);
   GOOD(VELOC_Restart_begin("even", 1));
   if (rank == 1) GOOD(VELOC_Mem_unprotect(0));
-  BAD(VELOC_Recover_mem()); /* one rank has nowhere to put it */
+  state = -1;
+  CHECK(VELOC_Recover_mem() == (rank == 1 ? VELOC_FAILURE : VELOC_SUCCESS)); /* it has nowhere to put it */
+  CHECK(state == (rank == 1 ? -1 : rank));
+  GOOD(VELOC_Restart_end(1));
+  BAD(VELOC_Restart("even", 1)); /* the same in one call, which is of all ranks */
+  CHECK(VELOC_Restart_test("even", 0) == 1);
   if (rank == 1) GOOD(VELOC_Mem_protect(0, &state, 1, sizeof state));
   state = -1;
-  GOOD(VELOC_Recover_mem());
+  GOOD(VELOC_Restart("even", 1));
   CHECK(state == rank);
-  GOOD(VELOC_Restart_end(1));
   GOOD(VELOC_Checkpoint("even", 5));
   CHECK(VELOC_Restart_test("even", 0) == 5);
   GOOD(VELOC_Restart_begin("even", 5));
   BAD(VELOC_Restart_end(rank != 1)); /* one rank could not use it: an older one is next */
   CHECK(VELOC_Restart_test("even", 0) == 1);
   GOOD(VELOC_Restart("even", 1));
+}
+
+/* Ranks recover what they need when they need it: some in several calls, some in none, and with messages between. */
+static void one_by_one(int from) {
+  int step = 0, ids[2] = {1, 2};
+  double cells[kCells] = {0}, sum = 0;
+  char path[VELOC_MAX_NAME];
+  GOOD(VELOC_Mem_protect(1, &step, 1, sizeof step));
+  GOOD(VELOC_Mem_protect(2, cells, kCells, sizeof(double)));
+  CHECK(VELOC_Restart_test("single", 0) == (from > 0 ? 30 : VELOC_IGNORED));
+  if (from > 0) {
+    GOOD(VELOC_Restart_begin("single", from));
+    if (rank == 0) { /* tells the others, which wait for that */
+      CHECK(VELOC_Recover_size(1) == sizeof step);
+      GOOD(VELOC_Recover_selective(VELOC_RECOVER_SOME, ids, 1));
+      CHECK(step == from && cells[1] == 0);
+      for (int to = 1; to < size; ++to) MPI_Send(&step, 1, MPI_INT, to, 0, MPI_COMM_WORLD);
+      GOOD(VELOC_Recover_selective(VELOC_RECOVER_REST, ids, 1));
+    } else {
+      MPI_Recv(&step, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      CHECK(step == from);
+    }
+    if (rank == 1) {
+      BAD(VELOC_Route_file("", path)); /* only the last rank has one */
+      for (int again = 0; again < 3; ++again) GOOD(VELOC_Recover_mem());
+      step = from;
+    }
+    if (rank == size - 1) {
+      GOOD(VELOC_Route_file("", path));
+      FILE* file = fopen(path, "rb");
+      CHECK(file != NULL && fread(cells, sizeof(double), kCells, file) == kCells);
+      fclose(file);
+    }
+    GOOD(VELOC_Restart_end(1));
+    CHECK(cells[1] == from + rank);
+  }
+  while (step < from + 30) {
+    ++step;
+    for (int i = 0; i < kCells; ++i) cells[i] = step + rank;
+    if (step % kEvery != 0) continue;
+    GOOD(VELOC_Checkpoint_begin("single", step));
+    GOOD(VELOC_Checkpoint_mem());
+    if (rank == size - 1) {
+      GOOD(VELOC_Route_file("", path));
+      FILE* file = fopen(path, "wb");
+      CHECK(file != NULL && fwrite(cells, sizeof(double), kCells, file) == kCells);
+      fclose(file);
+    }
+    GOOD(VELOC_Checkpoint_end(1));
+  }
+  MPI_Reduce(&cells[1], &sum, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+  CHECK(VELOC_Restart_test("single", 0) == step);
 }
 
 static void limit_files(rlim_t bytes) {
@@ -371,6 +427,7 @@ int main(int argc, char** argv) {
   if (strncmp(what, "names", 5) == 0) names();
   if (strcmp(what, "wrong") == 0) wrong();
   if (strcmp(what, "uneven") == 0) uneven();
+  if (strncmp(what, "one_by_one", 10) == 0) one_by_one(steps);
   if (strncmp(what, "broken", 6) == 0) broken();
   if (strcmp(what, "cleaned") == 0) cleaned();
   if (strcmp(what, "unfinished") != 0) GOOD(VELOC_Finalize(1));

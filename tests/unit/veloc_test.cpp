@@ -87,19 +87,29 @@ TEST(VelocSettings, are_a_configuration_of_Cairn) {
 
 History history_of(const std::vector<int>& versions, std::size_t most = 9) {
   History history;
-  for (const int version : versions)
-    history.add({.version = version, .has_file = version % 2 == 1, .memory = {{version, 8}, {-1, 0}}}, most);
+  for (const int version : versions) {
+    history.add({.version = version, .snapshot = 0, .has_file = version % 2 == 1, .memory = {{version, 8}, {-1, 0}}},
+                most);
+    history.number_last(static_cast<std::uint32_t>(version) + 100);
+  }
   return history;
 }
 
-TEST(VelocHistory, has_the_highest_version_up_to_a_number_and_the_last_one_taken) {
+TEST(VelocHistory, has_the_highest_version_up_to_a_number) {
   const History history = history_of({10, 30, 20});
   EXPECT_EQ(history.highest(0), 30);
   EXPECT_EQ(history.highest(29), 20);
   EXPECT_EQ(history.highest(9), std::nullopt);
-  EXPECT_TRUE(history.is_last(20));
-  EXPECT_FALSE(history.is_last(30));
   EXPECT_EQ(history_of({0}).highest(0), 0);
+}
+
+TEST(VelocHistory, has_the_number_of_the_last_snapshot_when_it_is_known) {
+  History history = history_of({10, 30, 20});
+  EXPECT_EQ(history.find(20)->snapshot, 120U);
+  history.number_last(7);
+  EXPECT_EQ(history.find(20)->snapshot, 7U);
+  EXPECT_EQ(history.find(30)->snapshot, 130U);
+  History().number_last(7);
 }
 
 TEST(VelocHistory, has_a_version_once_and_forgets_the_oldest) {
@@ -120,7 +130,7 @@ TEST(VelocHistory, of_numbers_that_are_cut_has_what_is_complete) {
     const History read = History::decode({whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size)});
     EXPECT_EQ(read.versions().size(), size < whole.size() / 2 ? 0U : 1U) << size;
   }
-  EXPECT_TRUE(History::decode({1, 0, -5, 3}).versions().empty());
+  EXPECT_TRUE(History::decode({1, 7, 0, -5, 3}).versions().empty());
 }
 
 }  // namespace

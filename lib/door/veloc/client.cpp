@@ -84,6 +84,7 @@ void Client::meet(const std::string& call, bool fine) const {
 
 bool Client::finalize(bool drain) {
   const bool ended = together([&] {
+    restart_.reset();
     meet("VELOC_Finalize");
     try {
       if (drain) jobs_.wait();
@@ -94,7 +95,6 @@ bool Client::finalize(bool drain) {
     jobs_.finalize();
   });
   is_finalized_ = true;
-  restart_.reset();
   return ended;
 }
 
@@ -132,10 +132,7 @@ std::string Client::route_file(const std::string& /*original*/) {
       path = jobs_.path_to_write(checkpoint_->name(), checkpoint_->version());
       checkpoint_->add_file(path);
     } else if (in_restart_) {
-      if (!restart_->has_file())
-        throw Exception(ErrorKind::usage, fmt::format("version {} of {} has no file of this rank", restart_->version(),
-                                                      restart_->name()));
-      path = restart_->file();
+      path = restart_->put_file();
     } else {
       throw Exception(ErrorKind::usage, "a file belongs to a checkpoint: call VELOC_Checkpoint_begin first");
     }
@@ -146,6 +143,10 @@ std::string Client::route_file(const std::string& /*original*/) {
 bool Client::cleanup(const std::string& name) {
   return together([&] {
     check_name(name);
+    if (restart_ && restart_->name() == name) {
+      in_restart_ = false;
+      restart_.reset();
+    }
     meet(fmt::format("VELOC_Cleanup(\"{}\")", name));
     jobs_.clean_up(name);
     meet("the end of VELOC_Cleanup");
@@ -216,8 +217,17 @@ int Client::restart_test(const std::string& name, int version, int target_rank) 
   return found;
 }
 
+// As Restart_begin, Recover_mem and Restart_end, with one verdict: a version that a rank has no room for is offered
+// again.
 bool Client::restart(const std::string& name, int version, int target_rank) {
-  return restart_begin(name, version, target_rank) && recover_mem(VELOC_RECOVER_ALL, {}) && restart_end(true);
+  if (!restart_begin(name, version, target_rank)) return false;
+  const bool recovered = recover_mem(VELOC_RECOVER_ALL, {});
+  return together([&] {
+    const std::string call = fmt::format("VELOC_Restart of version {} of {}", version, name);
+    if (end_restart(call, recovered)) return;
+    if (recovered && jobs_.meeting().rank() == 0) say(fmt::format("{} fails, because another rank has failed", call));
+    throw Reported{};
+  });
 }
 
 bool Client::restart_begin(const std::string& name, int version, int target_rank) {
@@ -230,30 +240,17 @@ bool Client::restart_begin(const std::string& name, int version, int target_rank
     const std::string call = fmt::format("VELOC_Restart_begin(\"{}\", {})", name, version);
     meet(call);
     Job& job = jobs_.open(name);
-    const StoredVersion* const stored = job.history().find(version);
-    const Met met =
-        jobs_.meeting().meet(call, {.fine = stored != nullptr, .mine = stored != nullptr && stored->has_file});
-    if (!met.all_fine) {
+    const StoredVersion* const found = job.history().find(version);
+    if (!jobs_.meeting().meet(call, {.fine = found != nullptr}).all_fine) {
       const std::vector<int> known = job.history().versions();
       throw Exception(ErrorKind::unrecoverable,
                       fmt::format("{} has no version {}; it has {}", name, version,
                                   known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", "))));
     }
-    restart_.emplace(name, *stored, jobs_.path_of(name, version));
+    const StoredVersion stored = *found;
+    restart_.emplace(name, stored, jobs_.path_of(name, version), job.open(version));
     in_restart_ = true;
-    // A program reads its file at once; memory waits for a call that says where it is.
-    if (met.any) restore(restart_->place({}, {VELOC_RECOVER_SOME, {}}));
   });
-}
-
-// After an error, the restart is over.
-void Client::restore(const Content& content) {
-  try {
-    jobs_.open(restart_->name()).restore(restart_->version(), content);
-  } catch (...) {
-    in_restart_ = false;
-    throw;
-  }
 }
 
 std::size_t Client::recover_size(int id) {
@@ -266,27 +263,29 @@ std::size_t Client::recover_size(int id) {
 }
 
 bool Client::recover_mem(int mode, const std::set<int>& ids) {
-  return together([&] {
+  return local([&] {
     if (!in_restart_) throw Exception(ErrorKind::usage, "call VELOC_Restart_begin before VELOC_Recover_mem");
-    const Group& group = groups_.of(restart_->name());
-    Content content;
-    const bool fits = local([&] { content = restart_->place(group, {mode, ids}); });
-    meet(fmt::format("VELOC_Recover_mem of version {} of {}", restart_->version(), restart_->name()), fits);
-    restore(content);
-    restart_->take(group);
+    restart_->recover(groups_.of(restart_->name()), {mode, ids});
   });
+}
+
+// Returns whether all ranks are fine. Collective.
+bool Client::end_restart(const std::string& call, bool fine) {
+  in_restart_ = false;
+  const bool all_fine = jobs_.meeting().meet(call, {.fine = fine}).all_fine;
+  if (all_fine) jobs_.open(restart_->name()).continue_from(restart_->open());
+  restart_->end();
+  return all_fine;
 }
 
 bool Client::restart_end(bool success) {
   return together([&] {
     if (!in_restart_) throw Exception(ErrorKind::usage, "call VELOC_Restart_begin before VELOC_Restart_end");
-    in_restart_ = false;
     const std::string call =
         fmt::format("VELOC_Restart_end of version {} of {}", restart_->version(), restart_->name());
-    if (!jobs_.meeting().meet(call, {.fine = success}).all_fine) {
-      jobs_.open(restart_->name()).forget(restart_->version());
-      throw Reported{};
-    }
+    if (end_restart(call, success)) return;
+    jobs_.open(restart_->name()).forget(restart_->version());
+    throw Reported{};
   });
 }
 

@@ -55,7 +55,7 @@ class Client final : public ::veloc::client_t {
   bool local(const std::function<void()>& call) const;
   bool together(const std::function<void()>& call) const;
   void meet(const std::string& call, bool fine = true) const;
-  void restore(const Content& content);
+  bool end_restart(const std::string& call, bool fine);
 
   Jobs jobs_;
   Groups groups_;

@@ -6,7 +6,7 @@
 namespace cairn::door {
 namespace {
 
-constexpr std::size_t kHeader = 3;  // version, whether there is a file, number of regions
+constexpr std::size_t kHeader = 4;  // version, Cairn's number, whether there is a file, number of regions
 constexpr std::size_t kRegion = 2;  // id, bytes
 
 }  // namespace
@@ -24,8 +24,6 @@ std::optional<int> History::highest(int most) const {
   return found;
 }
 
-bool History::is_last(int version) const { return !versions_.empty() && versions_.back().version == version; }
-
 std::vector<int> History::versions() const {
   std::vector<int> numbers;
   for (const StoredVersion& each : versions_) numbers.push_back(each.version);
@@ -42,10 +40,15 @@ void History::drop(int version) {
   std::erase_if(versions_, [&](const StoredVersion& each) { return each.version == version; });
 }
 
+void History::number_last(std::uint32_t snapshot) {
+  if (!versions_.empty()) versions_.back().snapshot = snapshot;
+}
+
 std::vector<std::int64_t> History::encode() const {
   std::vector<std::int64_t> numbers;
   for (const StoredVersion& each : versions_) {
-    numbers.insert(numbers.end(), {each.version, each.has_file ? 1 : 0, static_cast<std::int64_t>(each.memory.size())});
+    numbers.insert(numbers.end(), {each.version, static_cast<std::int64_t>(each.snapshot), each.has_file ? 1 : 0,
+                                   static_cast<std::int64_t>(each.memory.size())});
     for (const StoredMemory& region : each.memory)
       numbers.insert(numbers.end(), {region.id, static_cast<std::int64_t>(region.bytes)});
   }
@@ -56,8 +59,11 @@ History History::decode(const std::vector<std::int64_t>& numbers) {
   History history;
   std::size_t at = 0;
   while (numbers.size() - at >= kHeader) {
-    StoredVersion each{.version = static_cast<int>(numbers[at]), .has_file = numbers[at + 1] != 0, .memory = {}};
-    const auto regions = static_cast<std::uint64_t>(numbers[at + 2]);
+    StoredVersion each{.version = static_cast<int>(numbers[at]),
+                       .snapshot = static_cast<std::uint32_t>(numbers[at + 1]),
+                       .has_file = numbers[at + 2] != 0,
+                       .memory = {}};
+    const auto regions = static_cast<std::uint64_t>(numbers[at + 3]);
     at += kHeader;
     if (regions > (numbers.size() - at) / kRegion) break;
     for (std::uint64_t i = 0; i < regions; ++i, at += kRegion)

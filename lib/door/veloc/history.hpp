@@ -18,6 +18,7 @@ struct StoredMemory {
 
 struct StoredVersion {
   int version = 0;
+  std::uint32_t snapshot = 0;  // Cairn's number; 0: not known yet
   bool has_file = false;
   std::vector<StoredMemory> memory;
   friend bool operator==(const StoredVersion&, const StoredVersion&) = default;
@@ -29,13 +30,13 @@ class History {
   [[nodiscard]] const StoredVersion* find(int version) const;
   // The highest that is not above `most`; 0: of all.
   [[nodiscard]] std::optional<int> highest(int most) const;
-  // Whether it is the one that was taken last.
-  [[nodiscard]] bool is_last(int version) const;
   [[nodiscard]] std::vector<int> versions() const;  // in the order in which they were taken
 
   // Adds the newest one. It replaces one with its number. Of more than `most`, the oldest are forgotten.
   void add(StoredVersion taken, std::size_t most);
   void drop(int version);
+  // Cairn's number of the one that was taken last, whose own snapshot cannot have it yet.
+  void number_last(std::uint32_t snapshot);
 
   // As numbers, for the region. Inverse pair. Of numbers that no history has made, what is complete is read.
   [[nodiscard]] std::vector<std::int64_t> encode() const;

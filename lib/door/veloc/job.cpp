@@ -8,14 +8,13 @@ namespace cairn::door {
 namespace {
 
 constexpr const char* kVersions = "versions";  // the region that has the history
-constexpr const char* kFile = "file";
-
-std::string region_of(int id) { return fmt::format("id{}", id); }
 
 // Only digits would be one of Cairn's versions.
 std::string label_of(int version) { return fmt::format("v{}", version); }
 
 }  // namespace
+
+std::string region_of(int id) { return fmt::format("id{}", id); }
 
 Job::Job(const Meeting& meeting, std::string name, const std::string& config, std::size_t most_versions)
     : name_(std::move(name)), most_versions_(most_versions), session_(Session::open(meeting.comm(), config)) {
@@ -31,8 +30,10 @@ Job::Job(const Meeting& meeting, std::string name, const std::string& config, st
 
 void Job::learn_history() {
   table_.clear();
-  session_->restore(kVersions);
-  history_ = branch_ = History::decode(table_);
+  const RestoreReport report = session_->restore(kVersions);
+  branch_ = History::decode(table_);
+  branch_.number_last(report.version);
+  history_ = branch_;
 }
 
 // Regions of the last call that are the same stay as they are: otherwise their plan would be made again.
@@ -52,14 +53,14 @@ void Job::protect(const Content& content) {
   protected_ = std::move(now);
   if (file_ == content.file) return;
   if (content.file.empty())
-    session_->unprotect(kFile);
+    session_->unprotect(kFileRegion);
   else
-    session_->protect_file(kFile, content.file);
+    session_->protect_file(kFileRegion, content.file);
   file_ = content.file;
 }
 
 void Job::take(int version, const Content& content) {
-  StoredVersion taken{.version = version, .has_file = !content.file.empty(), .memory = {}};
+  StoredVersion taken{.version = version, .snapshot = 0, .has_file = !content.file.empty(), .memory = {}};
   for (const Piece& piece : content.pieces) taken.memory.push_back({piece.id, piece.bytes});
   branch_.add(std::move(taken), most_versions_);
   history_ = branch_;
@@ -67,34 +68,26 @@ void Job::take(int version, const Content& content) {
   protect(content);
   session_->label(label_of(version));
   newest_ = session_->snapshot(LevelId::local);
+  branch_.number_last(newest_);
+  history_.number_last(newest_);
 }
 
-void Job::restore(int version, const Content& content) {
-  protect(content);
+// By Cairn's number: another branch may have a snapshot of this version, too.
+OpenSnapshot Job::open(int version) {
+  const StoredVersion* const stored = history_.find(version);
   try {
-    restore_now(version);
+    if (stored == nullptr || stored->snapshot == 0)
+      throw Exception(ErrorKind::unrecoverable, fmt::format("version {} was not taken", version));
+    return session_->open_snapshot(stored->snapshot);
   } catch (const Exception&) {
-    protect({});
-    learn_history();  // a session whose restore has failed takes no snapshots
     history_.drop(version);
     throw;
   }
-  branch_ = History::decode(table_);
 }
 
-// The newest of the branch is not chosen: a choice is recorded for later runs.
-void Job::restore_now(int version) {
-  table_.clear();  // the log lists containers that get another size, except empty ones
-  if (!branch_.is_last(version)) {
-    session_->restore(Label{label_of(version)});
-    return;
-  }
-  const std::string restored = session_->restore().label;
-  if (restored != label_of(version)) {
-    throw Exception(ErrorKind::unrecoverable,
-                    fmt::format("version {} can no longer be restored, and the program has not asked for {}", version,
-                                restored.empty() ? "another one" : restored));
-  }
+void Job::continue_from(const OpenSnapshot& open) {
+  branch_ = History::decode(open.read<std::int64_t>(kVersions));
+  branch_.number_last(open.version());
 }
 
 // A session would return the error of its newest snapshot each time, so that a program could take no other.

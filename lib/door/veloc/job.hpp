@@ -30,6 +30,10 @@ struct Content {
   std::string file;
 };
 
+// The names of regions in the snapshots.
+[[nodiscard]] std::string region_of(int id);
+inline constexpr const char* kFileRegion = "file";
+
 class Job {
  public:
   // Opens the session with the configuration file at `config`, and learns which versions there are: at most
@@ -37,16 +41,20 @@ class Job {
   Job(const Meeting& meeting, std::string name, const std::string& config, std::size_t most_versions);
 
   [[nodiscard]] const std::string& name() const { return name_; }
-  // Versions that can be restored. After an older one was restored, newer ones are among them until take().
+  // Versions that can be read. After the program has continued from an older one, newer ones are among them until
+  // take().
   [[nodiscard]] const History& history() const { return history_; }
   // The history does not have it any more.
   void forget(int version) { history_.drop(version); }
 
   // Takes a snapshot. Collective. Throws: cairn::Exception.
   void take(int version, const Content& content);
-  // Restores a version into the content: all that this rank has in it, by the history. After an error, no version is
-  // restored, and the history has those that there still are. Collective. Throws: cairn::Exception.
-  void restore(int version, const Content& content);
+  // Opens a version for reading. After an error, the history does not have it any more. Collective.
+  // Throws: cairn::Exception.
+  [[nodiscard]] OpenSnapshot open(int version);
+  // The program continues from this snapshot: the next one does not belong together with those that were taken after
+  // it. Throws: cairn::Exception. Local.
+  void continue_from(const OpenSnapshot& open);
 
   // Waits until the newest snapshot has reached its levels. Collective. Throws: its error, once.
   void wait();
@@ -59,14 +67,13 @@ class Job {
  private:
   void protect(const Content& content);
   void learn_history();
-  void restore_now(int version);
 
   std::string name_;
   std::size_t most_versions_;
   std::vector<std::int64_t> table_;  // the history, as a region
   std::unique_ptr<Session> session_;
   History history_;
-  History branch_;  // of the snapshot that was taken or restored last
+  History branch_;  // of the snapshot that was taken last, or from which the program continues
   std::map<std::string, Piece> protected_;
   std::string file_;
   std::uint32_t newest_ = 0;    // Cairn's number of the last snapshot

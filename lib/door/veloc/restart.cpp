@@ -11,13 +11,13 @@
 
 namespace cairn::door {
 
-Restart::Restart(std::string name, StoredVersion stored, std::string file)
-    : name_(std::move(name)), stored_(std::move(stored)), file_(std::move(file)) {}
+Restart::Restart(std::string name, StoredVersion stored, std::string path, OpenSnapshot open)
+    : name_(std::move(name)), stored_(std::move(stored)), path_(std::move(path)), open_(std::move(open)) {}
 
 // The program has read it.
 Restart::~Restart() {
   std::error_code ignored;
-  if (stored_.has_file) std::filesystem::remove(file_, ignored);
+  if (has_put_file_) std::filesystem::remove(path_, ignored);
 }
 
 std::uint64_t Restart::bytes_of(int id) const {
@@ -25,38 +25,45 @@ std::uint64_t Restart::bytes_of(int id) const {
   return found == stored_.memory.end() ? 0 : found->bytes;
 }
 
-Content Restart::place(const Group& group, const Choice& choice) {
-  Content content{.pieces = {}, .file = stored_.has_file ? file_ : std::string()};
-  reads_.clear();
+void Restart::check(const Group& group, const Choice& choice) const {
   for (const StoredMemory& stored : stored_.memory) {
-    const bool wanted = choice.has(stored.id);
+    if (!choice.has(stored.id)) continue;
     const auto known = group.find(stored.id);
-    if (wanted && known == group.end())
+    if (known == group.end())
       throw Exception(ErrorKind::usage, fmt::format("region {} is in version {} of {}, but is not protected", stored.id,
                                                     stored_.version, name_));
-    if (wanted && !known->second.load) {
-      const Memory& memory = known->second;
-      if (memory.bytes < stored.bytes)
-        throw Exception(ErrorKind::usage,
-                        fmt::format("region {} has {} bytes in version {} of {}, but {} are protected", stored.id,
-                                    stored.bytes, stored_.version, name_, memory.bytes));
-      content.pieces.push_back({stored.id, memory.data, stored.bytes});
-      continue;
-    }
-    Read& read = reads_.emplace_back(Read{stored.id, wanted, std::vector<char>(stored.bytes)});
-    content.pieces.push_back({stored.id, read.bytes.data(), stored.bytes});
+    if (!known->second.load && known->second.bytes < stored.bytes)
+      throw Exception(ErrorKind::usage,
+                      fmt::format("region {} has {} bytes in version {} of {}, but {} are protected", stored.id,
+                                  stored.bytes, stored_.version, name_, known->second.bytes));
   }
-  return content;
 }
 
-void Restart::take(const Group& group) {
-  for (Read& read : std::exchange(reads_, {})) {
-    if (!read.wanted) continue;
-    std::istringstream in(std::string(read.bytes.begin(), read.bytes.end()), std::ios::binary);
-    if (!group.at(read.id).load(in))
+void Restart::recover(const Group& group, const Choice& choice) const {
+  check(group, choice);
+  for (const StoredMemory& stored : stored_.memory) {
+    if (!choice.has(stored.id)) continue;
+    const Memory& memory = group.at(stored.id);
+    const bool is_there = stored.bytes > 0;  // snapshots do not contain empty regions
+    if (!memory.load) {
+      if (is_there) open_->read(region_of(stored.id), memory.data, stored.bytes);
+      continue;
+    }
+    std::string bytes(stored.bytes, '\0');
+    if (is_there) open_->read(region_of(stored.id), bytes.data(), bytes.size());
+    std::istringstream in(std::move(bytes), std::ios::binary);
+    if (!memory.load(in))
       throw Exception(ErrorKind::corrupt, fmt::format("the deserializer of region {} cannot read version {} of {}",
-                                                      read.id, stored_.version, name_));
+                                                      stored.id, stored_.version, name_));
   }
+}
+
+const std::string& Restart::put_file() {
+  if (!stored_.has_file)
+    throw Exception(ErrorKind::usage, fmt::format("version {} of {} has no file of this rank", stored_.version, name_));
+  if (!has_put_file_) open_->extract(kFileRegion, path_);
+  has_put_file_ = true;
+  return path_;
 }
 
 }  // namespace cairn::door

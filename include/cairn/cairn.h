@@ -434,6 +434,23 @@ int cairn_protect_file(cairn_session* session, const char* name, const char* pat
  * Local.
  * Returns: as cairn_protect_file. */
 int cairn_protect_directory(cairn_session* session, const char* name, const char* path);
+/* Protects a file in the node's own store, and sets *path to its path. It is for a program that writes a file for each
+ * snapshot, as by a library, and then needs it no more. The program writes the file before cairn_snapshot, and closes
+ * it. When the snapshot has been taken, or has failed, the file is removed: its contents are in the snapshot. If
+ * cairn_due gives 0, the next cairn_snapshot needs no file. cairn_restore puts the file there, to be read; it stays
+ * until the next snapshot. On a fresh start it is missing. The file takes room in the node's store, which may be its
+ * memory.
+ *
+ * The name of the file is that of the region, so that it may end with ".h5". The session owns *path, which stays the
+ * same and valid as long as the region is protected. Another call with this name gives it again, and changes nothing.
+ * cairn_unprotect, another region with this name, and the end of the session remove the file. Kinds are those of a
+ * file.
+ *
+ * Local. Called before cairn_restore.
+ * Returns: CAIRN_ERR_USAGE if the name is not valid, or begins with '.'. CAIRN_ERR_STORAGE if the node's store cannot
+ * be written. A snapshot fails on all ranks if a rank has not written its file since the last one, or since
+ * cairn_restore. */
+int cairn_scratch_file(cairn_session* session, const char* name, const char** path);
 /* Ends the protection of a region: later snapshots do not contain it.
  *
  * Local.

@@ -137,6 +137,7 @@ struct RegionAccess {
   bool fixed_size = false;    // restore() must not call `resize`
   std::string file;           // path of a file, which has none of the functions above
   bool is_directory = false;  // the path is that of a directory
+  bool is_scratch = false;    // or that of a scratch file
   SaveObject save;            // of an object, which has none either
   LoadObject load;            // the same
   AnyKind kind;               // what it is to the whole job; of a part of a global array none
@@ -294,6 +295,27 @@ class SessionBase {
   template <RegionKind K>
   void protect_directory(const std::string& name, const std::string& path, K kind) {
     protect_access(name, of_kind(access_to_directory(path), std::move(kind)));
+  }
+
+  // Protects a file in the node's own store, and returns its path. It is for a program that writes a file for each
+  // snapshot, as by a library, and then needs it no more. The program writes the file before snapshot(), and closes
+  // it. When the snapshot has been taken, or has failed, the file is removed: its contents are in the snapshot. If
+  // due() is false, the next snapshot() needs no file. restore() puts the file there, to be read; it stays until the
+  // next snapshot. On a fresh start it is missing. The file takes room in the node's store, which may be its memory.
+  //
+  // The name of the file is that of the region, so that it may end with ".h5". The path stays the same as long as the
+  // region is protected. Another call with this name returns it, and changes nothing. unprotect(), another region with
+  // this name, and the end of the session remove the file.
+  //
+  // Local. Called before restore(), like protect().
+  // Throws: kind `usage` if the name is not valid, or begins with '.'. Kind `storage` if the node's store cannot be
+  // written. A snapshot fails on all ranks if a rank has not written its file since the last one, or since restore().
+  [[nodiscard]] std::string scratch_file(const std::string& name) { return make_scratch_file(name, {}); }
+  // The same with a kind, as for a file. Local.
+  // Throws: kind `usage` as above, and for a sequence.
+  template <RegionKind K>
+  [[nodiscard]] std::string scratch_file(const std::string& name, K kind) {
+    return make_scratch_file(name, std::move(kind));
   }
 
   // Protects the elements that a span refers to. The session does not keep the span itself. Their number is fixed:
@@ -671,6 +693,7 @@ class SessionBase {
     return access;
   }
   void protect_access(const std::string& name, detail::RegionAccess access);
+  std::string make_scratch_file(const std::string& name, detail::AnyKind kind);
   template <class T>
   static AttributeValue attribute_value(T value) {
     if constexpr (std::integral<T>) {

@@ -23,6 +23,10 @@ void cairn_session::protect(const std::string& name, cairn::detail::RegionAccess
   if (!access.place) access.kind = base().impl().regions().kind_of(name);
   base().protect_access(name, std::move(access));
 }
+const std::string& cairn_session::scratch_file(const std::string& name) const {
+  static_cast<void>(base().scratch_file(name));
+  return *base().impl().regions().scratch_path(name);
+}
 void cairn_session::set_kind(const std::string& name, cairn::detail::AnyKind kind) const {
   cairn::value_or_throw(base().impl().regions().set_kind(name, std::move(kind)));
 }

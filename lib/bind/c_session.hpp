@@ -31,6 +31,8 @@ struct cairn_session {
   // A region that replaces another one, and is no part of a global array, has the kind of that one. Requires: there is
   // a session.
   void protect(const std::string& name, cairn::detail::RegionAccess access) const;
+  // The session owns the path. Requires: there is a session.
+  [[nodiscard]] const std::string& scratch_file(const std::string& name) const;
   // Requires: there is a session.
   void set_kind(const std::string& name, cairn::detail::AnyKind kind) const;
 

@@ -151,7 +151,8 @@ module cairn
     cairn_error_text, cairn_set_log, cairn_log
   public :: cairn_open_snapshot, cairn_reader_info, cairn_reader_region, cairn_reader_read, cairn_reader_extract, &
     cairn_reader_close, cairn_reader_drop
-  public :: cairn_protect_file, cairn_protect_directory, cairn_protect_object, cairn_save, cairn_load, cairn_put, cairn_get
+  public :: cairn_protect_file, cairn_protect_directory, cairn_scratch_file
+  public :: cairn_protect_object, cairn_save, cairn_load, cairn_put, cairn_get
   public :: cairn_safe_version, cairn_stored_total, cairn_sequence_part, cairn_like, cairn_of_rank
 
   ! A subroutine that receives a line of the log: see cairn_set_log.
@@ -424,6 +425,13 @@ module cairn
       import :: c_ptr, c_char, c_int
       type(c_ptr), value :: session
       character(kind=c_char), intent(in) :: name(*), path(*)
+      integer(c_int) :: code
+    end function
+    function c_scratch_file(session, name, path) bind(c, name='cairn_scratch_file') result(code)
+      import :: c_ptr, c_char, c_int
+      type(c_ptr), value :: session
+      character(kind=c_char), intent(in) :: name(*)
+      type(c_ptr), intent(out) :: path
       integer(c_int) :: code
     end function
     function c_put(object, bytes, count) bind(c, name='cairn_put') result(code)
@@ -918,6 +926,24 @@ contains
     type(cairn_kind), optional, intent(in) :: kind
     code = c_protect_directory(session%handle, c_text(name), c_text(path))
     if (code == CAIRN_OK .and. present(kind)) code = set_kind(session, name, kind)
+  end subroutine
+
+  ! Protects a file in the node's own store, and sets path to its path: see cairn.h. It is for a program that writes a
+  ! file for each snapshot, and then needs it no more. Open the file with status='replace', and close it before
+  ! cairn_snapshot, which removes it. cairn_restore puts it there, to be read until the next snapshot. As a file, it may
+  ! have a kind. Local. Called before cairn_restore.
+  subroutine cairn_scratch_file(session, name, path, code, kind)
+    type(cairn_session), intent(in) :: session
+    character(*), intent(in) :: name
+    character(:), allocatable, intent(out) :: path
+    integer, intent(out) :: code
+    type(cairn_kind), optional, intent(in) :: kind
+    type(c_ptr) :: found
+    code = c_scratch_file(session%handle, c_text(name), found)
+    path = ''
+    if (code /= CAIRN_OK) return
+    path = fortran_text(found)
+    if (present(kind)) code = set_kind(session, name, kind)
   end subroutine
 
   function save_object(handle, data) bind(c) result(code)

@@ -73,6 +73,15 @@ int cairn_protect_directory(cairn_session* session, const char* name, const char
   });
 }
 
+int cairn_scratch_file(cairn_session* session, const char* name, const char** path) {
+  if (path == nullptr) return cairn::bind::refuse(CAIRN_ERR_USAGE, "cairn_scratch_file: path is NULL");
+  *path = nullptr;
+  return cairn::bind::with(session, [&](const cairn::Session&) {
+    *path = session->scratch_file(cairn::bind::text_or_empty(name)).c_str();
+    return CAIRN_OK;
+  });
+}
+
 int cairn_put(cairn_object* object, const void* bytes, size_t count) {
   if (object == nullptr || (bytes == nullptr && count > 0))
     return cairn::bind::refuse(CAIRN_ERR_USAGE, "cairn_put: object or bytes is NULL");

@@ -82,11 +82,13 @@ Status Engine::begin(const EngineSetup& setup) {
   if (status) status = choose_layout(*roll);
   remember_sick();
   if (status) status = restores_.take_inventory(*roll);
-  // The ranks record no calls before they hear that the life has opened. A start that is refused removes nothing.
-  if (status)
-    remove_recorded_calls(*head_.node.local,
-                          head_.options.keeps_calls ? std::span<const Rank>(head_.ranks) : std::span<const Rank>(),
-                          head_.node.log);
+  // The ranks record no calls, and write no files, before they hear that the life has opened. A start that is refused
+  // removes nothing.
+  if (status) {
+    const auto kept = head_.options.keeps_calls ? std::span<const Rank>(head_.ranks) : std::span<const Rank>();
+    remove_recorded_calls(*head_.node.local, kept, head_.node.log);
+    remove_files_of_ranks(*head_.node.local, catalog_.contents, kept, head_.node.log);
+  }
   return status;
 }
 

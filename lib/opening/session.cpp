@@ -315,7 +315,7 @@ void Session::Mpi::hear_calls(const Opening& opening) {
 
 void Session::Mpi::note_calls(const std::string& directory) {
   rehearsal = std::make_unique<RehearsalWatch>(
-      directory, Rank{impl->ranks().rank().value}, [impl = impl] { return impl->region_names(); }, watcher.get());
+      directory, Rank{impl->ranks().rank().value}, [impl = impl] { return impl->regions().names(); }, watcher.get());
   if (impl->hears_mpi()) rehearsal_listens.emplace(*rehearsal);
   impl->watch_calls(rehearsal.get());
 }

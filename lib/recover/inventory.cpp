@@ -285,6 +285,10 @@ Result<StoreContents> read_store(const Store& store, NodeId me, const Log& log, 
   const Sealer sealer = sealer_of(mark, job_sealer);
   contents.has_brought = std::ranges::any_of(
       *entries, [](const Entry& entry) { return entry.directory && entry.name == names::brought().path; });
+  for (const Entry& entry : *entries) {
+    const auto rank = entry.directory ? names::parse_files(entry.name) : std::nullopt;
+    if (rank) contents.with_files.push_back(*rank);
+  }
   for (const names::SnapshotDir& listed : names::snapshots_in(*entries)) {
     contents.highest_version = std::max(contents.highest_version, listed.version);
     const DirName dir = names::directory_of(listed);

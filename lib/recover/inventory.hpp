@@ -58,6 +58,7 @@ struct StoreContents {
   std::vector<DirName> orphans;        // snapshot directories without a manifest: never completed, or retired
   std::vector<FileName> unnamed;       // copies and parity that no manifest names: their promotion never ended
   bool has_brought = false;            // what a restore that died has brought (store/names)
+  std::vector<Rank> with_files;        // ranks that have files of the application here (store/names)
   std::optional<ChainMark> mark;       // the chain of these snapshots; none if there are none
   bool mark_unknown = false;           // there is a mark, but it cannot be read now
   std::vector<Unreadable> unreadable;  // snapshots whose manifest exists but cannot be read

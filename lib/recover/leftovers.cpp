@@ -30,6 +30,12 @@ void remove_recorded_calls(Store& local, std::span<const Rank> kept, const Log& 
   }
 }
 
+void remove_files_of_ranks(Store& local, const StoreContents& contents, std::span<const Rank> kept, const Log& log) {
+  for (const Rank rank : contents.with_files) {
+    if (std::ranges::find(kept, rank) == kept.end()) warn(log, local.remove_directory(names::files(rank)));
+  }
+}
+
 void remove_leftovers(Store& global, const Log& log) { warn(log, global.reclaim(Store::Writers::of_all_hosts)); }
 
 }  // namespace cairn

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "session/protected_file.hpp"
+#include "session/scratch_file.hpp"
 
 namespace cairn {
 
@@ -195,8 +196,12 @@ void ProtectedDirectory::drop() {
   left_ = 0;
 }
 
-std::shared_ptr<ProtectedPath> make_protected_path(const std::string& path, bool is_directory, Rank self) {
-  if (is_directory) return std::make_shared<ProtectedDirectory>(path, self);
+std::shared_ptr<ProtectedPath> make_protected_path(const std::string& path, PathKind kind, Rank self) {
+  switch (kind) {
+    case PathKind::file: break;
+    case PathKind::directory: return std::make_shared<ProtectedDirectory>(path, self);
+    case PathKind::scratch_file: return std::make_shared<ScratchFile>(path, self);
+  }
   return std::make_shared<ProtectedFile>(path, self);
 }
 

@@ -66,7 +66,8 @@ class ProtectedDirectory final : public ProtectedPath {
   std::vector<std::unique_ptr<posix::FileReplacement>> replacements_;
 };
 
-// What protects this path: a file, or a directory.
-[[nodiscard]] std::shared_ptr<ProtectedPath> make_protected_path(const std::string& path, bool is_directory, Rank self);
+// What protects this path.
+enum class PathKind { file, directory, scratch_file };
+[[nodiscard]] std::shared_ptr<ProtectedPath> make_protected_path(const std::string& path, PathKind kind, Rank self);
 
 }  // namespace cairn

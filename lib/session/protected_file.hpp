@@ -11,7 +11,7 @@
 
 namespace cairn {
 
-class ProtectedFile final : public ProtectedPath {
+class ProtectedFile : public ProtectedPath {
  public:
   // `self`: ranks that protect one path do not disturb each other.
   ProtectedFile(const std::string& path, Rank self);
@@ -22,11 +22,16 @@ class ProtectedFile final : public ProtectedPath {
   void close() override { file_.reset(); }
   [[nodiscard]] std::string type_name() const override;
 
+ protected:
+  [[nodiscard]] const std::string& path() const { return path_; }
+  // Requires: it is open.
+  [[nodiscard]] const posix::UserFile& file() const { return *file_; }
+  [[nodiscard]] Status apply() override { return replacement_->apply(); }
+
  private:
   [[nodiscard]] Status begin(std::uint64_t size_bytes, const RegionInfo* stored) override;
   [[nodiscard]] Status add(Bytes bytes) override { return replacement_->add(bytes); }
   [[nodiscard]] Status finish() override { return replacement_->finish(); }
-  [[nodiscard]] Status apply() override { return replacement_->apply(); }
   void drop() override { replacement_.reset(); }
 
   std::string path_;

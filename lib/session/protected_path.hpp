@@ -27,6 +27,8 @@ class ProtectedPath {
   [[nodiscard]] virtual Status open() = 0;
   [[nodiscard]] virtual Status read(std::uint64_t offset, MutableBytes into) = 0;
   virtual void close() = 0;
+  // The snapshot has been taken, or has failed.
+  virtual void end_snapshot() {}
   // The type of the region, of what is open.
   [[nodiscard]] virtual std::string type_name() const = 0;
   // As it was opened, or as it is in a restore.

@@ -88,7 +88,11 @@ void make_file(detail::RegionAccess& access, const std::shared_ptr<ProtectedPath
 Regions::Region Regions::region_of(const std::string& name, detail::RegionAccess access) const {
   Region region;
   if (!access.file.empty()) {
-    region.file = make_protected_path(access.file, access.is_directory, self_);
+    const PathKind kind = access.is_scratch     ? PathKind::scratch_file
+                          : access.is_directory ? PathKind::directory
+                                                : PathKind::file;
+    region.file = make_protected_path(access.file, kind, self_);
+    if (access.is_scratch) region.scratch_path = access.file;
     make_file(access, region.file);
   }
   if (access.save) {
@@ -276,6 +280,22 @@ void Regions::release() {
     region.file->close();
     region.file->forget();
   }
+}
+
+void Regions::end_snapshot() {
+  release();
+  for (const Region& region : regions_) {
+    if (region.file) region.file->end_snapshot();
+  }
+}
+
+const std::string* Regions::scratch_path(const std::string& name) const {
+  const auto known = by_name_.find(name);
+  return known == by_name_.end() || known->second->scratch_path.empty() ? nullptr : &known->second->scratch_path;
+}
+
+bool Regions::have_scratch_files() const {
+  return std::ranges::any_of(regions_, [](const Region& region) { return !region.scratch_path.empty(); });
 }
 
 Status Regions::prepare_files() {

@@ -54,8 +54,13 @@ class Regions {
     ReadRegion read;  // those that are files
   };
   [[nodiscard]] Result<Capture> capture();
-  // Objects and files are written, or what was prepared of them is not needed.
+  // What was prepared of objects and files is not needed.
   void release();
+  // After capture(): objects and files are written, or the snapshot has failed.
+  void end_snapshot();
+  // Null: no region with this name is a scratch file.
+  [[nodiscard]] const std::string* scratch_path(const std::string& name) const;
+  [[nodiscard]] bool have_scratch_files() const;
 
   // The inverse: gives every region (or the one named) the extent it has in the shard and copies its bytes back.
   // Refuses names and types that do not match, naming what differs, before it touches anything. Objects and files wait
@@ -96,6 +101,7 @@ class Regions {
     // One of them, or none; the functions above refer to it then.
     std::shared_ptr<SavedObject> object;
     std::shared_ptr<ProtectedPath> file;  // or a directory
+    std::string scratch_path;             // of a scratch file
     bool fixed_size = false;              // a container that a restore must not resize
     detail::AnyKind kind;                 // what it is to the whole job, if its place does not tell
     std::uint64_t planned_elements = 0;   // of a container: those that the plan has

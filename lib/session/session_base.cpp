@@ -62,6 +62,10 @@ void SessionBase::protect_raw(const std::string& name, void* data, Element eleme
   protect_access(name, std::move(access));
 }
 
+std::string SessionBase::make_scratch_file(const std::string& name, detail::AnyKind kind) {
+  return answer(*impl_, impl_->scratch_file(name, std::move(kind)));
+}
+
 void SessionBase::unprotect(const std::string& name) { answer(*impl_, impl_->unprotect(name)); }
 
 void SessionBase::on_loss(SplitState split, MergeState merge) {

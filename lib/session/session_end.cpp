@@ -6,6 +6,7 @@
 
 #include "session/open_snapshot_impl.hpp"
 #include "session/session_impl.hpp"
+#include "store/names.hpp"
 
 namespace cairn {
 
@@ -88,6 +89,10 @@ Status SessionImpl::finalize() {
   }
   // The end of the chain empties the node's store: no slot may be made ready in it after that.
   connection_->warmer.pause();
+  if (application_.regions.have_scratch_files()) {
+    if (auto removed = connection_->local->remove_directory(names::files(rank())); !removed)
+      setting_.log.warning("{}", removed.error().text());
+  }
   const FinalizeRequest request{.version = application_.last_version,
                                 .calls = application_.whole_calls(),
                                 .keep_going = application_.stop,

@@ -24,7 +24,7 @@ class Released {
   explicit Released(Regions& regions) : regions_(regions) {}
   Released(const Released&) = delete;
   Released& operator=(const Released&) = delete;
-  ~Released() { regions_.release(); }
+  ~Released() { regions_.end_snapshot(); }
 
  private:
   Regions& regions_;
@@ -74,6 +74,31 @@ Status SessionImpl::usable_now(const char* call) const {
   if (!connection_) return fail(lost_connection());
   if (!finalized_) return {};
   return fail(Code::invalid_argument, fmt::format("{} was called after finalize", call));
+}
+
+Result<std::string> SessionImpl::scratch_file(const std::string& name, detail::AnyKind kind) {
+  if (auto status = usable_now("scratch_file"); !status) return fail(status.error());
+  RegionInfo region;  // only its name matters here
+  region.name = name;
+  region.type = ElementType::uint8;
+  if (auto good = check(region); !good) return fail(good.error());
+  if (name.starts_with('.'))
+    return fail(Code::invalid_argument, fmt::format("scratch file \"{}\": its name begins with '.'", name));
+  // Somebody may have removed the store.
+  const auto directory = connection_->local->directory_of_files(names::files(rank()));
+  if (!directory) return fail(directory.error().in(fmt::format("scratch file \"{}\"", name)));
+  std::string path = *directory + "/" + name;
+  const std::string* const known = regions().scratch_path(name);
+  if (known == nullptr || *known != path) {
+    detail::RegionAccess access;
+    access.file = path;
+    access.is_scratch = true;
+    access.kind = std::move(kind);
+    if (auto status = protect(name, std::move(access)); !status) return fail(status.error());
+  } else if (kind.index() != 0) {
+    if (auto status = regions().set_kind(name, std::move(kind)); !status) return fail(status.error());
+  }
+  return path;
 }
 
 SessionImpl::HeadFacts SessionImpl::head() const {

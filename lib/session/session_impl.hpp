@@ -44,12 +44,12 @@ class SessionImpl {
   [[nodiscard]] Status protect(const std::string& name, detail::RegionAccess access) {
     return application_.regions.protect(name, std::move(access));
   }
+  // The path of a file in the node's own store, which is protected from now on. The file of this name stays as it is.
+  [[nodiscard]] Result<std::string> scratch_file(const std::string& name, detail::AnyKind kind);
   [[nodiscard]] Status unprotect(const std::string& name) { return application_.regions.unprotect(name); }
   [[nodiscard]] Regions& regions() { return application_.regions; }
   // What the next snapshot is to have besides regions.
   [[nodiscard]] NextNotes& notes() { return application_.notes; }
-
-  [[nodiscard]] std::vector<std::string> region_names() const { return application_.regions.names(); }
 
   // An empty name: all regions. `chosen` has the version or label that the program has chosen, if any; otherwise it is
   // the newest, or the one that the user has chosen.

@@ -136,6 +136,15 @@ FileName token() { return FileName{"token"}; }
 FileName chain_mark() { return FileName{"chain.json"}; }
 DirName brought() { return DirName{"brought"}; }
 
+DirName files(Rank rank) { return DirName{fmt::format("files.rank{:06}", rank.value)}; }
+
+std::optional<Rank> parse_files(std::string_view name) {
+  Rank rank;
+  const bool good = Scan(name).text("files.rank").number(rank.value).at_end();
+  if (!good || files(rank).path != name) return std::nullopt;
+  return rank;
+}
+
 DirName calls() { return DirName{"calls"}; }
 FileName calls(Rank rank) { return inside(calls(), fmt::format("rank{:06}.calls", rank.value)); }
 

@@ -15,6 +15,7 @@
 //   watch.json                              global store only: that heads look after the run, and when they last did
 //   suspicion-<16 hex digits>.json         global store only: what somebody reports, until a head takes it
 //   brought/rank000007.shard                node stores only: a shard that is not restored as it is, during a restore
+//   files.rank000007/                       node stores only: files that a rank writes for its next snapshot
 //   symptoms.json                           node stores only: symptoms that wait for the next life
 //   token                                   node stores only: while a session opens
 #pragma once
@@ -51,6 +52,10 @@ struct SnapshotDir {
 // Shards that a restore has brought here without making them a part of this store's snapshot: it is one of another
 // number of ranks, or is only opened. They have no manifest, and count for nothing after it.
 [[nodiscard]] DirName brought();
+
+// Files that a rank of the application writes for its next snapshot, or has got from a restore.
+[[nodiscard]] DirName files(Rank rank);
+[[nodiscard]] std::optional<Rank> parse_files(std::string_view name);
 
 [[nodiscard]] FileName shard(const DirName& dir, Rank rank);
 [[nodiscard]] std::optional<Rank> parse_shard(std::string_view name);

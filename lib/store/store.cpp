@@ -18,6 +18,10 @@ Status write_new(Store& store, const FileName& name, Bytes bytes, bool sync) {
 
 }  // namespace
 
+Result<std::string> Store::directory_of_files(const DirName& /*name*/) {
+  return fail(Code::invalid_argument, fmt::format("{} has no directory for files of the application", where()));
+}
+
 bool has_entry(const std::vector<Entry>& entries, const FileName& name) {
   const std::string last = name.path.substr(name.path.find('/') + 1);  // all of it where there is no '/'
   return std::ranges::find(entries, last, &Entry::name) != entries.end();

@@ -146,6 +146,10 @@ class Store {
     return nullptr;
   }
 
+  // The path of a directory of this store in which the application writes files by itself; made if it is missing. A
+  // listing of the top level has it. A store of a kind that has no paths: Code::invalid_argument.
+  [[nodiscard]] virtual Result<std::string> directory_of_files(const DirName& name);
+
   // Bytes that new files can take, the recycle pool included.
   [[nodiscard]] virtual Result<std::uint64_t> free_bytes() const = 0;
   // Where this is, for messages.

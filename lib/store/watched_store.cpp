@@ -90,6 +90,9 @@ class WatchedStore final : public Store {
   Result<std::unique_ptr<SharedFile>> share(const FileName& name, std::uint64_t size_bytes) override {
     return store_->share(name, size_bytes);
   }
+  Result<std::string> directory_of_files(const DirName& name) override {
+    return counted_(store_->directory_of_files(name));
+  }
   Result<std::uint64_t> free_bytes() const override { return store_->free_bytes(); }
   std::string where() const override { return store_->where(); }
 

@@ -9,7 +9,6 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
@@ -24,6 +23,7 @@
 #include "support/job.hpp"
 #include "support/small_tmpfs.hpp"
 #include "support/temp_directory.hpp"
+#include "support/text_files.hpp"
 
 namespace cairn::test {
 namespace {
@@ -34,15 +34,6 @@ using testing::IsEmpty;
 
 constexpr const char* kFileSettings =
     "[levels]\nl1 = every 1\nl2 = every 1\nl3 = off\nl4 = every 1\n[restart]\nat_end = continue\n";
-
-void write_file(const std::string& path, const std::string& text) {
-  std::ofstream(path, std::ios::binary | std::ios::trunc) << text;
-}
-
-std::string text_of_file(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return in ? std::string(std::istreambuf_iterator<char>(in), {}) : "missing";
-}
 
 ino_t inode_of(const std::string& path) {
   struct stat status = {};

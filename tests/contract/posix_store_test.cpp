@@ -19,6 +19,8 @@
 #include <fmt/format.h>
 
 #include "contract/sample_store.hpp"
+#include "store/memory/memory_store.hpp"
+#include "store/names.hpp"
 #include "support/facts.hpp"
 #include "support/small_tmpfs.hpp"
 #include "support/temp_directory.hpp"
@@ -55,6 +57,27 @@ int in_child(const std::function<int()>& child) {
   while (::waitpid(process, &status, 0) < 0 && errno == EINTR) {
   }
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST(PosixStore, has_directories_for_files_of_the_application) {
+  const test::TempDirectory root("/dev/shm");
+  const auto store = open_store(root.path());
+  const DirName name = names::files(Rank{7});
+  for (int again = 0; again < 2; ++again) {
+    const auto path = store->directory_of_files(name);
+    ASSERT_TRUE(path) << path.error().text();
+    EXPECT_EQ(*path, root.path() + "/heat/files.rank000007");
+    std::ofstream(*path + "/state.h5") << "own";
+    EXPECT_EQ(fs::status(*path).permissions(), fs::perms::owner_all);
+  }
+  const auto entries = store->list(DirName{}).value();
+  ASSERT_EQ(entries.size(), 1U);
+  EXPECT_EQ(names::parse_files(entries.front().name), Rank{7});
+  EXPECT_TRUE(store->remove_directory(name));
+  EXPECT_FALSE(fs::exists(root.path() + "/heat/files.rank000007"));
+  for (const char* const wrong : {"recycle", "a/b", ".."})
+    EXPECT_EQ(store->directory_of_files(DirName{wrong}).error().code, Code::invalid_argument) << wrong;
+  EXPECT_EQ(MemoryStore().directory_of_files(name).error().code, Code::invalid_argument);
 }
 
 TEST(PosixStore, makes_missing_parents_and_a_job_directory_for_its_owner_only) {

@@ -149,6 +149,7 @@ static int load_list(const void* bytes, size_t count, void* data) {
 static char lines_path[300];
 static char out_path[300];
 static char in_out_path[310];
+static const char* scratch_path; /* of a file that each snapshot removes */
 
 static void fill_lines(const char* path, int step) {
   FILE* const file = fopen(path, "w");
@@ -172,13 +173,15 @@ static void compute(State* state, int rank, int step) {
   fill_list(rank, step);
   fill_lines(lines_path, step);
   fill_lines(in_out_path, step);
+  fill_lines(scratch_path, step);
 }
 
 static int is_of_step(const State* state, int rank, int step) {
   State expected;
   fill(&expected, rank, step);
   return are_pointers_of_step(rank, step) && is_list_of_step(rank, step) && are_lines_of_step(lines_path, step) &&
-         are_lines_of_step(in_out_path, step) && memcmp(state->plate, expected.plate, sizeof expected.plate) == 0 &&
+         are_lines_of_step(in_out_path, step) && are_lines_of_step(scratch_path, step) &&
+         memcmp(state->plate, expected.plate, sizeof expected.plate) == 0 &&
          memcmp(state->table, expected.table, sizeof expected.table) == 0 &&
          memcmp(state->particles, expected.particles, sizeof expected.particles) == 0 && state->step == step;
 }
@@ -201,6 +204,11 @@ static void protect(cairn_session* session, State* state) {
   CHECK(cairn_kind_of_rank(session, "list", (uint32_t)rank) == CAIRN_OK);
   CHECK(cairn_protect_file(session, "lines", lines_path) == CAIRN_OK);
   CHECK(cairn_protect_directory(session, "out", out_path) == CAIRN_OK);
+  CHECK(cairn_scratch_file(session, "lines.dat", &scratch_path) == CAIRN_OK);
+  const char* again = NULL;
+  CHECK(cairn_scratch_file(session, "lines.dat", &again) == CAIRN_OK && again == scratch_path);
+  CHECK(cairn_kind_of_rank(session, "lines.dat", (uint32_t)rank) == CAIRN_OK);
+  CHECK(strstr(scratch_path, "/lines.dat") != NULL && !are_lines_of_step(scratch_path, 0)); /* there is none */
 
   const size_t rows[] = {2, kCells / 2};
   const size_t part[] = {kCols};
@@ -240,6 +248,10 @@ static void check_wrong_arguments(cairn_session* session) {
   CHECK_ERROR(cairn_protect_pointer_opaque(session, "a", &pointers.part, "T", 0, 1), CAIRN_ERR_USAGE, "element size");
   CHECK_ERROR(cairn_protect_object(session, "a", NULL, load_list, NULL), CAIRN_ERR_USAGE, "is empty");
   CHECK_ERROR(cairn_protect_file(session, "a", NULL), CAIRN_ERR_USAGE, "is empty");
+  const char* path = "";
+  CHECK_ERROR(cairn_scratch_file(session, "a", NULL), CAIRN_ERR_USAGE, "path is NULL");
+  CHECK_ERROR(cairn_scratch_file(session, "../a", &path), CAIRN_ERR_USAGE, "../a");
+  CHECK(path == NULL);
   CHECK_ERROR(cairn_protect_directory(session, "a", ""), CAIRN_ERR_USAGE, "is empty");
   CHECK_ERROR(cairn_kind_sequence(session, "out"), CAIRN_ERR_USAGE, "a directory");
   CHECK_ERROR(cairn_kind_sequence(session, "list"), CAIRN_ERR_USAGE, "no sequence");
@@ -335,6 +347,7 @@ static void run_first(cairn_session* session, State* state) {
   CHECK(cairn_attribute_whole(session, NULL, "cells", kCells) == CAIRN_OK);
   CHECK(cairn_attribute_text(session, "plate", "units", "K") == CAIRN_OK);
   CHECK(cairn_snapshot_to(session, CAIRN_L1, NULL) == CAIRN_OK);
+  CHECK(!are_lines_of_step(scratch_path, 5));
 }
 
 /* Versions 2, of step 4, and 3 with the label "step 5" are there. */
@@ -450,6 +463,7 @@ static void run_out_of_space(cairn_session* session) {
   static char large[1 << 20];
   CHECK(strcmp(cairn_storage_error(NULL), "") == 0);
   CHECK(strcmp(cairn_storage_error(session), "") == 0);
+  CHECK(cairn_unprotect(session, "lines.dat") == CAIRN_OK); /* nobody writes it here */
   CHECK(cairn_protect(session, "large", large, CAIRN_BYTE, sizeof large) == CAIRN_OK);
   limit_files(100 * 1024);
   CHECK(cairn_snapshot_to(session, CAIRN_L1, NULL) == CAIRN_OK);

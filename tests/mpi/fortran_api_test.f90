@@ -39,6 +39,7 @@ program fortran_api_test
   logical, target :: flags(2)
   character(16) :: life, version_wanted
   character(512) :: directory, lines_path, out_path
+  character(:), allocatable :: scratch_path  ! of a file that each snapshot removes
   integer :: rank, code, world_rank
   integer :: lines = 0, errors = 0  ! of the log
 
@@ -188,7 +189,7 @@ contains
     call check(code == CAIRN_OK, 'open a version')
     call cairn_reader_info(old, status, code)
     call check(code == CAIRN_OK .and. status%version == newest - 1, 'which version is open')
-    call check(status%regions == 13 .and. len(status%label) == 0, 'what is open')
+    call check(status%regions == 14 .and. len(status%label) == 0, 'what is open')
 
     call cairn_reader_region(old, 'plate', region, code)
     call check(code == CAIRN_OK .and. region%name == 'plate' .and. region%type_text == 'float64[5][4][3]', 'a region')
@@ -231,10 +232,10 @@ contains
     call execute_command_line('rm -r '//trim(copied))
     call cairn_reader_extract(old, 'plate', copied, code)
     call check_error(CAIRN_ERR_USAGE, 'it is no file')
-    call cairn_reader_region(old, 14, region, code)
-    call check_error(CAIRN_ERR_USAGE, 'there are 13 regions')
+    call cairn_reader_region(old, 15, region, code)
+    call check_error(CAIRN_ERR_USAGE, 'there are 14 regions')
     call cairn_reader_region(old, 0, region, code)
-    call check_error(CAIRN_ERR_USAGE, 'there are 13 regions')
+    call check_error(CAIRN_ERR_USAGE, 'there are 14 regions')
     call cairn_reader_region(old, 'nothing', region, code)
     call check_error(CAIRN_ERR_USAGE, 'it has: tiny')
     call cairn_reader_read(old, 'nothing', wrong, code)
@@ -272,6 +273,7 @@ contains
     integer(c_intptr_t) :: before
     call check(len(cairn_storage_error(session)) == 0, 'no storage error yet')
     large = 0
+    call cairn_unprotect(session, 'lines.dat', code)  ! nobody writes it here
     call cairn_protect(session, 'large', large, code)
     before = c_signal(kSigxfsz, 1_c_intptr_t)
     call check(setrlimit(kRlimitFsize, [100000_c_long, -1_c_long]) == 0, 'a limit for files')
@@ -287,6 +289,9 @@ contains
     call check_error(CAIRN_ERR_USAGE, 'array section')
     call cairn_protect(session, 'a/b', scratch, code)
     call check_error(CAIRN_ERR_USAGE, 'a/b')
+    call cairn_scratch_file(session, '../lines', scratch_path, code)
+    call check_error(CAIRN_ERR_USAGE, '../lines')
+    deallocate (scratch_path)
     call cairn_unprotect(session, 'nothing', code)
     call check_error(CAIRN_ERR_USAGE, 'nothing')
     call cairn_snapshot_to(session, 7, code)
@@ -298,7 +303,7 @@ contains
   end subroutine
 
   subroutine protect_all()
-    integer :: codes(13)
+    integer :: codes(14)
     call cairn_protect(session, 'tiny', tiny, codes(1))
     call cairn_protect(session, 'small', small, codes(2))
     call cairn_protect(session, 'step', step, codes(3))
@@ -315,6 +320,7 @@ contains
     call cairn_protect_file(session, 'lines', lines_path, codes(12), kind=cairn_of_rank(rank))
     write (out_path, '(2a, i0)') trim(directory), '/out', rank
     call cairn_protect_directory(session, 'out', out_path, codes(13), kind=cairn_of_rank(rank))
+    call cairn_scratch_file(session, 'lines.dat', scratch_path, codes(14), kind=cairn_of_rank(rank))
     call check(all(codes == CAIRN_OK), 'protect')
   end subroutine
 
@@ -326,6 +332,7 @@ contains
     call execute_command_line('mkdir -p '//trim(out_path))
     call fill_file(lines_path, of_step)
     call fill_file(trim(out_path)//'/lines', of_step)
+    if (allocated(scratch_path)) call fill_file(scratch_path, of_step)
   end subroutine
 
   subroutine fill_file(path, of_step)
@@ -350,6 +357,14 @@ contains
       read (unit, *, iostat=status)
     end do
     close (unit)
+  end function
+
+  ! None on a fresh start.
+  integer function lines_in_scratch() result(count)
+    logical :: there
+    inquire (file=scratch_path, exist=there)
+    count = 0
+    if (there) count = lines_in_file(scratch_path)
   end function
 
   ! As many points as the step says.
@@ -402,7 +417,8 @@ contains
       step == of_step .and. count == 10_int64**12 + of_step .and. all(plate == expected_plate(of_step)) .and. &
       all(coarse == real(rank, real32) / (of_step + 1)) .and. all(wave == cmplx(rank, of_step, real32)) .and. &
       phase == cmplx(of_step, rank, real64) .and. are_points_of_step(of_step) .and. &
-      lines_in_file(lines_path) == of_step .and. lines_in_file(trim(out_path)//'/lines') == of_step .and. &
+      lines_in_file(lines_path) == of_step .and. lines_in_scratch() == of_step .and. &
+      lines_in_file(trim(out_path)//'/lines') == of_step .and. &
       all(flags .eqv. [mod(of_step, 2) == 1, .true.])
   end function
 

@@ -78,6 +78,13 @@ with cairn.Session(MPI.COMM_WORLD, config) as session:
     session.protect_file("lines", path, kind=cairn.of_rank(rank))
     results = f"results{rank}"
     session.protect_directory("results", results, kind=cairn.of_rank(rank))
+    scratch = session.scratch_file("state.bin", kind=cairn.of_rank(rank))
+    expect(scratch.endswith("/state.bin") and session.scratch_file("state.bin") == scratch, scratch)
+    try:
+        session.scratch_file("../state.bin")
+        raise AssertionError("a path as a name")
+    except cairn.UsageError as error:
+        expect("../state.bin" in str(error), error)
     if life == "first":
         expect(session.restore() is None, "a fresh start")
         with open(path, "w") as lines:
@@ -90,7 +97,10 @@ with cairn.Session(MPI.COMM_WORLD, config) as session:
         session.attribute("time", np.float64(0.5))
         session.attribute("cells", np.int32(4096))
         session.attribute("units", "K", region="step")
+        with open(scratch, "wb") as file:
+            file.write(bytes([rank]) * 5000)
         session.snapshot(level=1)
+        expect(not os.path.exists(scratch), "the snapshot has it")
     else:
         with open(path, "a") as lines:
             lines.write("a line too much\n")
@@ -115,4 +125,6 @@ with cairn.Session(MPI.COMM_WORLD, config) as session:
             expect(lines.read() == f"line of rank {rank}\n", "the file")
         with open(f"{results}/part/one") as one:
             expect(one.read() == "one", "the directory")
+        with open(scratch, "rb") as file:
+            expect(file.read() == bytes([rank]) * 5000, "the scratch file")
         print("all came back", flush=True)

@@ -185,6 +185,10 @@ Status FaultyStore::remove_directory(const DirName& name) {
   return run(name.path, [&] { return store_->remove_directory(name); });
 }
 
+Result<std::string> FaultyStore::directory_of_files(const DirName& name) {
+  return run(name.path, [&] { return store_->directory_of_files(name); });
+}
+
 Status FaultyStore::rename_directory(const DirName& from, const DirName& to) {
   return run(from.path, [&] { return store_->rename_directory(from, to); });
 }

@@ -95,6 +95,7 @@ class FaultyStore final : public Store {
   Status clean() override;
   Result<std::unique_ptr<Lock>> lock() override { return store_->lock(); }
   Result<std::unique_ptr<Bell>> bell() override { return store_->bell(); }
+  Result<std::string> directory_of_files(const DirName& name) override;
   Result<std::uint64_t> free_bytes() const override { return store_->free_bytes(); }
   std::string where() const override { return store_->where(); }
 

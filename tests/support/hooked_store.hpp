@@ -46,6 +46,7 @@ class HookedStore : public Store {
   Status clean() override;
   Result<std::unique_ptr<Lock>> lock() override { return store_->lock(); }
   Result<std::unique_ptr<Bell>> bell() override;
+  Result<std::string> directory_of_files(const DirName& name) override { return store_->directory_of_files(name); }
   Result<std::uint64_t> free_bytes() const override { return store_->free_bytes(); }
   std::string where() const override { return store_->where(); }
 

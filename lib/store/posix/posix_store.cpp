@@ -279,6 +279,17 @@ Result<std::unique_ptr<SharedFile>> PosixStore::share(const FileName& name, std:
   return posix::make_shared_file(*place, size_bytes);
 }
 
+Result<std::string> PosixStore::directory_of_files(const DirName& name) {
+  const auto home = parts_->home();
+  if (!home) return fail(home.error());
+  auto path = posix::check((*home)->path, name);
+  if (!path) return path;
+  const auto made =
+      (*home)->pool.with_room(0, [&] { return posix::make_directory((*home)->job.get(), name.path, *path); });
+  if (!made) return fail(made.error());
+  return path;
+}
+
 Result<std::uint64_t> PosixStore::free_bytes() const {
   const auto home = parts_->home();
   if (!home) return fail(home.error());

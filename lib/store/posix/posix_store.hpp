@@ -64,6 +64,7 @@ class PosixStore final : public Store {
   Result<std::unique_ptr<Lock>> lock() override;
   Result<std::unique_ptr<Bell>> bell() override;
   Result<std::unique_ptr<SharedFile>> share(const FileName& name, std::uint64_t size_bytes) override;
+  Result<std::string> directory_of_files(const DirName& name) override;
   Result<std::uint64_t> free_bytes() const override;
   std::string where() const override;
 

@@ -53,6 +53,8 @@ Error missing(Error error, const char* hint) {
   return error;
 }
 
+FileStamp stamp_of(const struct stat& status) { return {status.st_ino, status.st_mtim.tv_sec, status.st_mtim.tv_nsec}; }
+
 bool is_zero(Bytes bytes) {
   return std::ranges::all_of(bytes, [](std::byte one) { return one == std::byte{0}; });
 }
@@ -74,12 +76,36 @@ Error has_changed(const std::string& path) {
   return Error{Code::io, "has changed while it was read", "write to it between snapshots only"}.in_file(path);
 }
 
+// The clock of a file system advances in steps of some milliseconds: a write right after this would not show otherwise.
+Result<FileStamp> date_back(const std::string& path) {
+  std::string name;
+  const auto directory = directory_of(path, name);
+  if (!directory) return fail(directory.error());
+  const auto file = open_file(directory->get(), name, O_RDWR, path);
+  if (!file) return fail(file.error());
+  auto status = status_of(file->get(), path);
+  if (!status) return fail(status.error());
+  struct timespec times[2] = {{0, UTIME_OMIT}, {status->st_mtim.tv_sec - 1, status->st_mtim.tv_nsec}};
+  if (uninterrupted([&] { return ::futimens(file->get(), times); }) != 0)
+    return fail(system_error(errno, "set the date of", path));
+  status = status_of(file->get(), path);
+  if (!status) return fail(status.error());
+  return stamp_of(*status);
+}
+
+Status remove_user_file(const std::string& path) {
+  std::string name;
+  const auto directory = directory_of(path, name);
+  if (!directory) return directory.error().code == Code::not_found ? Status{} : fail(directory.error());
+  return remove_file(directory->get(), name, Pages::leave, path);
+}
+
 UserFile::UserFile(Fd file, std::string path, const struct stat& status)
     : file_(std::move(file)),
       path_(std::move(path)),
       size_(static_cast<std::uint64_t>(status.st_size)),
       mode_(status.st_mode & kPermissions),
-      changed_(status.st_mtim) {}
+      stamp_(stamp_of(status)) {}
 
 Result<UserFile> UserFile::open(const std::string& path) {
   std::string name;
@@ -101,8 +127,7 @@ Status UserFile::read(std::uint64_t offset, MutableBytes into) const {
 Status UserFile::check_unchanged() const {
   const auto now = status_of(file_.get(), path_);
   if (!now) return fail(now.error());
-  const bool same = static_cast<std::uint64_t>(now->st_size) == size_ && now->st_mtim.tv_sec == changed_.tv_sec &&
-                    now->st_mtim.tv_nsec == changed_.tv_nsec;
+  const bool same = static_cast<std::uint64_t>(now->st_size) == size_ && stamp_of(*now) == stamp_;
   if (same) return {};
   return fail(has_changed(path_));
 }

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <ctime>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,6 +18,17 @@ namespace cairn::posix {
 [[nodiscard]] bool is_temporary_name(std::string_view name);
 [[nodiscard]] Error has_changed(const std::string& path);
 
+// Tells whether somebody has written to a file.
+struct FileStamp {
+  std::uint64_t file = 0;                     // its inode
+  std::int64_t seconds = 0, nanoseconds = 0;  // when it was last written to
+  friend bool operator==(const FileStamp&, const FileStamp&) = default;
+};
+// Dates a file back, so that each later write changes its stamp, which it returns.
+[[nodiscard]] Result<FileStamp> date_back(const std::string& path);
+// Missing: fine.
+[[nodiscard]] Status remove_user_file(const std::string& path);
+
 // A file as it was when it was opened, for reading.
 class UserFile {
  public:
@@ -26,6 +36,7 @@ class UserFile {
 
   [[nodiscard]] std::uint64_t size() const { return size_; }
   [[nodiscard]] std::uint32_t mode() const { return mode_; }
+  [[nodiscard]] FileStamp stamp() const { return stamp_; }
   // An error if it has become shorter.
   [[nodiscard]] Status read(std::uint64_t offset, MutableBytes into) const;
   // Whether it has neither grown nor shrunk, and nobody has written to it.
@@ -38,7 +49,7 @@ class UserFile {
   std::string path_;
   std::uint64_t size_;
   std::uint32_t mode_;
-  struct timespec changed_;
+  FileStamp stamp_;
 };
 
 // Puts a file back in two steps. add() prepares: nothing has changed yet, whatever happens. Then apply() makes the

@@ -6,7 +6,7 @@ import os
 import sys
 import time
 import traceback
-from ctypes import byref, c_int, c_size_t, c_uint32, c_void_p
+from ctypes import byref, c_char_p, c_int, c_size_t, c_uint32, c_void_p
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Optional, Type, Union
 
@@ -145,6 +145,19 @@ class Session:
         Links are refused. Local.
         """
         self._protect_path("directory", name, path, kind)
+
+    def scratch_file(self, name: str, kind: Optional[Kind] = None) -> str:
+        """Protects a file in the node's own store, and returns its path, for a program that writes one for each snapshot.
+
+        Write and close it before snapshot(), which removes it: its contents are in the snapshot. restore() puts it
+        there, to be read until the next snapshot. See cairn_scratch_file. `kind` as for protect_file(). Local.
+        """
+        key, path = _name(name), c_char_p()
+        check(self._call("cairn_scratch_file", key, byref(path)))
+        if kind is not None:
+            check(self._call(kind.call, key, *kind.arguments))
+        self._regions[key] = os.fsdecode(path.value)
+        return self._regions[key]
 
     def _protect_path(self, what, name, path, kind):
         key = _name(name)

@@ -167,7 +167,7 @@ Result<Agreed> agree(MPI_Comm comm, int word) {
   return outcome(code, word);
 }
 
-Result<Agreed> agree(MPI_Comm comm, int word, const std::function<Result<std::optional<int>>()>& meanwhile) {
+Result<Agreed> agree(MPI_Comm comm, int word, const Meanwhile& meanwhile) {
   if (is_revoked(comm)) wait_for_news(comm);
   auto agreed = std::make_unique<int>(word);
   const tap::Unheard own;

@@ -1,6 +1,6 @@
 // What Cairn needs of ULFM, MPI's fault tolerance (Open MPI 5): learning that a process has died, telling all members
 // of a communicator, and going on without the dead. CMake picks ulfm.cpp, or ulfm_absent.cpp where MPI has no ULFM:
-// then usable() says so, no failure is ever seen, and shrink() is an error.
+// then usable() says so, no failure is ever seen, and shrink() is an error. For a pool it is a class, UlfmComm.
 //
 // Only shrink() and agree() wait; they are collective among the live members.
 #pragma once
@@ -8,11 +8,10 @@
 #include <mpi.h>
 
 #include <cstdint>
-#include <functional>
-#include <optional>
 #include <vector>
 
 #include "base/error.hpp"
+#include "mpi/ulfm_comm.hpp"
 
 namespace cairn::ulfm {
 
@@ -37,16 +36,9 @@ void revoke(MPI_Comm comm);
 void wait_for_news(MPI_Comm comm);
 // The live members, in the same order. Errors on the new communicator are returned.
 [[nodiscard]] Result<MPI_Comm> shrink(MPI_Comm comm);
-// What the live members have agreed on, the same on all of them.
-struct Agreed {
-  int word = 0;          // the bitwise and of their words
-  bool all_live = true;  // no member has died
-};
 // Works on a revoked communicator.
 [[nodiscard]] Result<Agreed> agree(MPI_Comm comm, int word);
-// The same, but sleeps most of the time, for members that may come late. Calls `meanwhile` again and again; that can
-// end the wait by an error, or by the word that others are known to have agreed on.
-[[nodiscard]] Result<Agreed> agree(MPI_Comm comm, int word,
-                                   const std::function<Result<std::optional<int>>()>& meanwhile);
+// The same, but sleeps most of the time, for members that may come late.
+[[nodiscard]] Result<Agreed> agree(MPI_Comm comm, int word, const Meanwhile& meanwhile);
 
 }  // namespace cairn::ulfm

@@ -17,8 +17,6 @@ void revoke(MPI_Comm) {}
 void wait_for_news(MPI_Comm) {}
 Result<MPI_Comm> shrink(MPI_Comm) { return fail(usable().error()); }
 Result<Agreed> agree(MPI_Comm, int) { return fail(usable().error()); }
-Result<Agreed> agree(MPI_Comm, int, const std::function<Result<std::optional<int>>()>&) {
-  return fail(usable().error());
-}
+Result<Agreed> agree(MPI_Comm, int, const Meanwhile&) { return fail(usable().error()); }
 
 }  // namespace cairn::ulfm

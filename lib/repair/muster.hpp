@@ -5,27 +5,26 @@
 // One thread. Local: nothing waits.
 #pragma once
 
-#include <mpi.h>
-
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/log.hpp"
 #include "mpi/process.hpp"
+#include "mpi/ulfm_comm.hpp"
 
 namespace cairn {
 
 class Muster {
  public:
   struct Channel {
-    MPI_Comm pool = MPI_COMM_NULL;   // revoked when a repair begins
-    MPI_Comm words = MPI_COMM_NULL;  // the same members; not revoked before all have joined
-    int me = 0;
+    UlfmComm::Ptr pool;   // revoked when a repair begins
+    UlfmComm::Ptr words;  // the same members; not revoked before all have joined
   };
   struct Neighbour {
-    int number = 0;  // in both
+    std::uint32_t number = 0;  // in both
     ProcessId process;
     std::string name;
     bool has_joined = false;

@@ -1,6 +1,8 @@
 #include "repair/pool.hpp"
 
 #include <algorithm>
+#include <numeric>
+#include <span>
 #include <string>
 #include <thread>
 #include <utility>
@@ -9,12 +11,10 @@
 #include <fmt/ranges.h>
 
 #include "mpi/mpi_comm.hpp"
-#include "mpi/mpi_request.hpp"
 #include "mpi/process.hpp"
 #include "mpi/ulfm.hpp"
 #include "repair/respawn.hpp"
 #include "session/shared_setup.hpp"
-#include "tap/hear.hpp"
 #include "tap/intercepted.hpp"
 #include "tap/world.hpp"
 
@@ -86,12 +86,11 @@ Result<std::unique_ptr<Pool>> Pool::start(MPI_Comm world, const ConfigSource& so
   pool->me_ = (*comm)->rank().value;
   auto own = own_duplicate(world);
   if (!own) return fail(own.error());
-  pool->pool_ = *own;
-  MPI_Comm_set_errhandler(pool->pool_, MPI_ERRORS_RETURN);
-  if (auto status = make_team(pool->pool_, pool->roster_, {}, pool->team_); !status) return fail(status.error());
-  pool->lifeline_ = std::make_shared<Lifeline>(pool->pool_, pool->team_.world);
+  pool->pool_ = MpiUlfmComm::take(*own);
+  if (auto status = make_team(*pool->pool_, pool->roster_, {}, pool->team_); !status) return fail(status.error());
+  pool->lifeline_ = std::make_shared<Lifeline>(*own, pool->world());
   Proposal start;
-  if (auto status = pool->gather(pool->pool_, {}, start); !status) return fail(status.error());
+  if (auto status = pool->gather(*pool->pool_, {}, start); !status) return fail(status.error());
   const ProcessId& first = start.processes.front();
   pool->mark_ = fmt::format("{}={}-{}-{}{}", respawn::kPoolVariable, pool->nodes_.front().host, first.number,
                             first.started, tap::is_world_replaced() ? respawn::kReplacesWorld : "");
@@ -131,23 +130,20 @@ bool Pool::all_ranks(bool succeeded, const std::function<void()>& meanwhile) {
     if (meanwhile) meanwhile();
     return std::nullopt;
   };
-  const auto word = muster_ || meanwhile ? ulfm::agree(team_.ranks, mine, look) : ulfm::agree(team_.ranks, mine);
+  const auto word = muster_ || meanwhile ? team_.ranks->agree(mine, look) : team_.ranks->agree(mine);
   // A rank that has died may have had work to do after its vote.
   return word && word->word == 1 && word->all_live;
 }
 
 // The death of another spare must not stop the job.
 bool Pool::a_worker_has_died() const {
-  if (!ulfm::has_failed(pool_)) return false;
-  const auto failed = ulfm::failed_members(pool_);
+  const auto failed = pool_->failed_members();
   return std::ranges::any_of(failed, [&](std::uint32_t number) { return roster_[number].role != Role::spare; });
 }
 
 void Pool::wait_as_spare(const std::function<void()>& meanwhile) {
-  while (!ulfm::is_revoked(pool_) && !a_worker_has_died() && !lifeline_->misses_one()) {
-    // MPI detects failures only inside a call.
-    int found = 0;
-    MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, pool_, &found, MPI_STATUS_IGNORE);
+  while (!pool_->is_revoked() && !a_worker_has_died() && !lifeline_->misses_one()) {
+    pool_->let_news_come();
     meanwhile();
     std::this_thread::sleep_for(kSpareNap);
   }
@@ -176,16 +172,16 @@ Result<bool> Pool::is_over(bool done) const {
   UnknownDeaths unknown;
   std::optional<Clock::time_point> alarmed;
   if (muster_) muster_->join();
-  if (!done) ulfm::wait_for_news(pool_);
-  const auto word = ulfm::agree(pool_, done ? 0 : kRepair, [&]() -> Result<std::optional<int>> {
-    if (!alarmed && ulfm::is_revoked(team_.alarm)) alarmed = Clock::now();
+  if (!done) pool_->wait_for_news();
+  const auto word = pool_->agree(done ? 0 : kRepair, [&]() -> Result<std::optional<int>> {
+    if (!alarmed && team_.alarm->is_revoked()) alarmed = Clock::now();
     if (alarmed && Clock::now() - *alarmed > kLongestAgreementAfterAlarm) return kRepair;
     if (auto status = look_for_unknown_deaths(unknown); !status) return fail(status.error());
     if (muster_) muster_->look();
     return std::nullopt;
   });
   if (!word) return fail(word.error());
-  if (word->word == kRepair) ulfm::revoke(team_.alarm);
+  if (word->word == kRepair) team_.alarm->revoke();
   return word->word != kRepair;
 }
 
@@ -195,7 +191,7 @@ Status Pool::look_for_unknown_deaths(UnknownDeaths& unknown) const {
   const auto now = std::chrono::steady_clock::now();
   if (now < unknown.next_look) return {};
   unknown.next_look = now + kBetweenLooksForDeaths;
-  const auto failed = ulfm::failed_members(pool_);
+  const auto failed = pool_->failed_members();
   for (std::uint32_t i = 0; i < neighbours_.size(); ++i) {
     if (!neighbours_[i] || std::ranges::find(failed, i) != failed.end() || !is_gone(*neighbours_[i])) {
       unknown.since.erase(i);
@@ -211,16 +207,16 @@ Status Pool::look_for_unknown_deaths(UnknownDeaths& unknown) const {
 }
 
 Status Pool::rebuild(const Vote& vote) {
-  Watchdog watchdog(pool_, config_.recovery.limit, "shrinking the pool", [this] { end_newcomers(); });
+  Watchdog watchdog(MpiUlfmComm::raw(pool_), config_.recovery.limit, "shrinking the pool", [this] { end_newcomers(); });
   while (true) {
     watchdog.step("shrinking the pool");
-    auto live = ulfm::shrink(pool_);
+    auto live = pool_->shrink();
     if (!live) return fail(live.error());
     pool_ = *live;
     auto settled = settle(vote, watchdog);
     if (!settled) return fail(settled.error());
     if (*settled) return {};
-    ulfm::revoke(pool_);
+    pool_->revoke();
   }
 }
 
@@ -228,15 +224,15 @@ Status Pool::rebuild(const Vote& vote) {
 Result<bool> Pool::settle(const Vote& vote, Watchdog& watchdog) {
   watchdog.step("agreeing on the survivors");
   Proposal proposal;
-  Status status = gather(pool_, vote, proposal);
+  Status status = gather(*pool_, vote, proposal);
   if (status) status = grow_if_wanted(vote, watchdog, proposal);
   if (failed_growths_ > kMostFailedGrowths) return fail(status.error());
   watchdog.step("agreeing on a new world");
   if (status && proposal.repair.unfilled.empty())
-    status = make_team(pool_, proposal.repair.roster, helpers_after(proposal), proposal.team);
+    status = make_team(*pool_, proposal.repair.roster, helpers_after(proposal), proposal.team);
   // If this process has failed here, the other processes must not wait for it in the calls above.
-  if (!status) ulfm::revoke(pool_);
-  const auto word = ulfm::agree(pool_, status ? 1 : 0);
+  if (!status) pool_->revoke();
+  const auto word = pool_->agree(status ? 1 : 0);
   if (word && word->word == 1) {
     if (!proposal.repair.unfilled.empty()) return fail(no_spare_left(proposal));
     adopt(std::move(proposal));
@@ -246,9 +242,7 @@ Result<bool> Pool::settle(const Vote& vote, Watchdog& watchdog) {
 }
 
 // The live processes, by their numbers in the roster, which only a successful repair changes.
-Status Pool::gather(MPI_Comm live, const Vote& vote, Proposal& proposal) const {
-  int size = 0;
-  MPI_Comm_size(live, &size);
+Status Pool::gather(UlfmComm& live, const Vote& vote, Proposal& proposal) const {
   const Presence mine{.number = me_,
                       .under_way = vote.under_way ? 1U : 0U,
                       .restored = restored_,
@@ -257,9 +251,9 @@ Status Pool::gather(MPI_Comm live, const Vote& vote, Proposal& proposal) const {
                       .have_caught_up = vote.rollback.have_caught_up ? 1U : 0U,
                       .reason = vote.rollback.obstacle.weight,
                       .process = this_process()};
-  std::vector<Presence> all(static_cast<std::size_t>(size));
-  const int code = MPI_Allgather(&mine, sizeof(Presence), MPI_BYTE, all.data(), sizeof(Presence), MPI_BYTE, live);
-  if (code != MPI_SUCCESS) return fail(mpi_error(code, "MPI_Allgather"));
+  std::vector<Presence> all(live.size());
+  const auto told = live.gather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all)));
+  if (!told) return told;
   for (const Presence& present : all) {
     proposal.live.push_back(present.number);
     proposal.processes.push_back(present.process);
@@ -288,25 +282,23 @@ std::vector<std::uint32_t> Pool::helpers_after(const Proposal& proposal) const {
   return helpers_of(roster_, proposal.live, proposal.repair.roster, config_.replay.helpers);
 }
 
-Status Pool::make_team(MPI_Comm pool, const Roster& roster, const std::vector<std::uint32_t>& helpers, Team& team) {
-  int me = 0;
-  MPI_Comm_rank(pool, &me);
-  const auto members = world_of(roster);
-  const auto at = std::ranges::find(members, static_cast<std::uint32_t>(me));
-  const bool works = at != members.end();
-  const auto key = static_cast<int>(at - members.begin());
-  const bool computes = works && roster[static_cast<std::size_t>(me)].role == Role::rank;
-  const tap::Unheard own;
-  int code = MPI_Comm_split(pool, works ? 0 : MPI_UNDEFINED, key, &team.world);
-  if (code == MPI_SUCCESS) code = MPI_Comm_split(pool, computes ? 0 : MPI_UNDEFINED, key, &team.ranks);
-  if (code == MPI_SUCCESS && !helpers.empty()) {
-    const auto place = std::ranges::find(helpers, static_cast<std::uint32_t>(me));
-    code = MPI_Comm_split(pool, place != helpers.end() ? 0 : MPI_UNDEFINED, static_cast<int>(place - helpers.begin()),
-                          &team.helpers);
-  }
-  if (code == MPI_SUCCESS) code = MPI_Comm_dup(pool, &team.alarm);
-  if (code != MPI_SUCCESS) return fail(mpi_error(code, "making the communicators of a new world"));
-  return {};
+Status Pool::make_team(UlfmComm& pool, const Roster& roster, const std::vector<std::uint32_t>& helpers, Team& team) {
+  const std::uint32_t me = pool.rank();
+  const auto split = [&pool, me](UlfmComm::Ptr& made, const std::vector<std::uint32_t>& members, bool wanted) {
+    const auto at = std::ranges::find(members, me);
+    auto part = pool.split(wanted && at != members.end(), static_cast<std::uint32_t>(at - members.begin()));
+    if (!part) return Status(fail(part.error()));
+    made = std::move(*part);
+    return Status();
+  };
+  const auto works = world_of(roster);
+  std::vector<std::uint32_t> everyone(roster.size());
+  std::iota(everyone.begin(), everyone.end(), 0U);
+  Status status = split(team.world, works, true);
+  if (status) status = split(team.ranks, works, roster[me].role == Role::rank);
+  if (status && !helpers.empty()) status = split(team.helpers, helpers, true);
+  if (status) status = split(team.alarm, everyone, true);
+  return status;
 }
 
 void Pool::adopt(Proposal proposal) {
@@ -324,7 +316,7 @@ void Pool::adopt(Proposal proposal) {
   repairs_without_progress_ = proposal.restored > progress_ ? 0 : repairs_without_progress_ + 1;
   progress_ = restored_ = std::max(progress_, proposal.restored);
   ++repairs_;
-  lifeline_ = std::make_shared<Lifeline>(pool_, team_.world);
+  lifeline_ = std::make_shared<Lifeline>(MpiUlfmComm::raw(pool_), world());
   meet_neighbours(proposal.processes);
   end_strays();
   if (me_ == 0) {
@@ -347,12 +339,12 @@ void Pool::meet_neighbours(const std::vector<ProcessId>& processes) {
     neighbours_[i] = processes[i];
     others.push_back(processes[i]);
     if (roster_[i].role != Role::spare) workers.push_back(processes[i]);
-    expected.push_back({static_cast<int>(i), processes[i], name_of(roster_[i])});
+    expected.push_back({static_cast<std::uint32_t>(i), processes[i], name_of(roster_[i])});
   }
   lifeline_->expect(std::move(workers));
   muster_.reset();
   if (config_.recovery.straggler_limit) {
-    muster_ = std::make_unique<Muster>(Muster::Channel{pool_, team_.alarm, static_cast<int>(me_)}, std::move(expected),
+    muster_ = std::make_unique<Muster>(Muster::Channel{pool_, team_.alarm}, std::move(expected),
                                        *config_.recovery.straggler_limit, log_);
   }
   guard_.reset();

@@ -32,7 +32,9 @@
 #include "mpi/launcher.hpp"
 #include "mpi/lifeline.hpp"
 #include "mpi/process.hpp"
+#include "mpi/ulfm_comm.hpp"
 #include "repair/hang_guard.hpp"
+#include "repair/mpi_ulfm_comm.hpp"
 #include "repair/muster.hpp"
 #include "repair/roles.hpp"
 #include "repair/watchdog.hpp"
@@ -58,11 +60,11 @@ class Pool {
   [[nodiscard]] std::string my_name() const;
   [[nodiscard]] const Launcher& launcher() const { return launcher_; }
   // Application ranks in order, then heads; null for a spare. seats() says where each is.
-  [[nodiscard]] MPI_Comm world() const { return team_.world; }
+  [[nodiscard]] MPI_Comm world() const { return MpiUlfmComm::raw(team_.world); }
   [[nodiscard]] std::vector<Seat> seats() const;
   // Of the replacement of the only rank that the last repair found dead, as rank 0, and of spares that can help it to
   // recompute its steps. Null: this process is not one of them.
-  [[nodiscard]] MPI_Comm helpers() const { return team_.helpers; }
+  [[nodiscard]] MPI_Comm helpers() const { return MpiUlfmComm::raw(team_.helpers); }
   // All communicators made from world() share it.
   [[nodiscard]] const std::shared_ptr<Lifeline>& lifeline() const { return lifeline_; }
   // The dead ranks and lost nodes of the last repair.
@@ -115,10 +117,10 @@ class Pool {
   using Weight = rollback::Obstacle::Weight;
   // The communicators of one life.
   struct Team {
-    MPI_Comm world = MPI_COMM_NULL;
-    MPI_Comm ranks = MPI_COMM_NULL;  // the application ranks of it, for their agreements
-    MPI_Comm helpers = MPI_COMM_NULL;
-    MPI_Comm alarm = MPI_COMM_NULL;  // all of the pool; a process that detects a repair revokes it
+    UlfmComm::Ptr world;
+    UlfmComm::Ptr ranks;  // the application ranks of it, for their agreements
+    UlfmComm::Ptr helpers;
+    UlfmComm::Ptr alarm;  // all of the pool; a process that detects a repair revokes it
   };
   // Members that are gone although MPI has not reported their death, by number, and since when.
   struct UnknownDeaths {
@@ -148,9 +150,9 @@ class Pool {
 
   [[nodiscard]] HeadMode head_mode() const { return config_.head.mode.value(); }
   void settle_head_mode(const Comm& world);
-  [[nodiscard]] Status gather(MPI_Comm live, const Vote& vote, Proposal& proposal) const;
+  [[nodiscard]] Status gather(UlfmComm& live, const Vote& vote, Proposal& proposal) const;
   // `helpers`: see helpers_of().
-  [[nodiscard]] static Status make_team(MPI_Comm pool, const Roster& roster, const std::vector<std::uint32_t>& helpers,
+  [[nodiscard]] static Status make_team(UlfmComm& pool, const Roster& roster, const std::vector<std::uint32_t>& helpers,
                                         Team& team);
   [[nodiscard]] std::vector<std::uint32_t> helpers_after(const Proposal& proposal) const;
   [[nodiscard]] Status rebuild(const Vote& vote);
@@ -165,7 +167,7 @@ class Pool {
 
   // pool_sick.cpp
   [[nodiscard]] bool heeds_verdicts() const;
-  [[nodiscard]] Status share_sick(MPI_Comm live, const SickNames& sick, Proposal& proposal) const;
+  [[nodiscard]] Status share_sick(UlfmComm& live, const SickNames& sick, Proposal& proposal) const;
   void log_sick(const Roster& before, const Proposal& proposal) const;
 
   void log_role() const;
@@ -188,7 +190,7 @@ class Pool {
   Config config_;
   Log log_;
   std::vector<Seat> nodes_;  // host and name of each node, as numbered for life
-  MPI_Comm pool_ = MPI_COMM_NULL;
+  UlfmComm::Ptr pool_;
   Roster roster_;  // by number in pool_
   std::uint32_t me_ = 0;
   Team team_;

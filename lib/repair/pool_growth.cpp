@@ -3,7 +3,6 @@
 #include <string>
 #include <utility>
 
-#include "mpi/ulfm.hpp"
 #include "repair/landing.hpp"
 #include "repair/pool.hpp"
 #include "repair/respawn.hpp"
@@ -25,9 +24,9 @@ Status Pool::grow_if_wanted(const Vote& vote, Watchdog& watchdog, Proposal& prop
     const auto started = start_for(std::move(nodes), proposal);
     if (!started) return fail(started.error());
     if (!*started) return {};
-    if (auto status = respawn::send_news(pool_, news()); !status) return status;
+    if (auto told = pool_->broadcast(news()); !told) return fail(told.error());
     proposal = {};
-    if (auto status = gather(pool_, vote, proposal); !status) return status;
+    if (auto status = gather(*pool_, vote, proposal); !status) return status;
   }
   return {};
 }
@@ -45,19 +44,19 @@ Result<bool> Pool::start_for(std::vector<NodeId> nodes, const Proposal& proposal
   const auto sick = hosts_of(proposal.sick, nodes_);
   while (const auto landing = landing_for(home, survivors, closed_hosts_, sick)) {
     const std::string& host = host_of[landing->node.value];
-    const auto grown = respawn::grow(pool_, {landing->starter, one_host ? std::string() : host, nodes.size(), mark_});
+    const auto grown = pool_->grow({landing->starter, one_host ? std::string() : host, nodes.size(), mark_});
     if (!grown) {
       ++failed_growths_;
       strays_ = true;
       return fail(grown.error());
     }
-    if (*grown == MPI_COMM_NULL) {
+    if (!*grown) {
       if (me_ == live.front()) log_.warning("no new process could be started on {}", host);
       closed_hosts_.insert(host);
       continue;
     }
     failed_growths_ = 0;
-    pool_ = *grown;
+    pool_ = std::move(*grown);
     const std::uint32_t start = 1 + std::ranges::max(roster_, {}, &Member::start).start;
     const bool at_home = landing->node == home;
     for (const NodeId node : nodes) roster_.push_back({Role::spare, at_home ? node : landing->node, {}, start});
@@ -115,22 +114,24 @@ Result<std::unique_ptr<Pool>> Pool::join(MPI_Comm newcomers) {
   int count = 0;
   MPI_Comm_rank(newcomers, &number);
   MPI_Comm_size(newcomers, &count);
-  const auto welcome = respawn::join(newcomers);
+  UlfmComm::Ptr grown = MpiUlfmComm::take(respawn::join(newcomers));
+  const auto news = grown->broadcast({});
+  if (!news) respawn::leave();
   welcoming.reset();
-  ByteReader reader(welcome.news);
+  ByteReader reader(*news);
   auto source = decode_config_source(reader.get_bytes(reader.get<std::uint64_t>()));
   if (!source) return fail(source.error());
   auto config = parse_config(*source);
   if (!config) return fail(config.error());
   std::unique_ptr<Pool> pool(new Pool(*std::move(source), *config));
-  pool->pool_ = welcome.grown;
+  pool->pool_ = std::move(grown);
   if (auto status = pool->take_news(reader, static_cast<std::uint32_t>(count - number)); !status)
     return fail(status.error());
-  Watchdog watchdog(pool->pool_, config->recovery.limit, "joining the job");
+  Watchdog watchdog(MpiUlfmComm::raw(pool->pool_), config->recovery.limit, "joining the job");
   auto settled = pool->settle({}, watchdog);
   if (!settled) return fail(settled.error());
   if (*settled) return pool;
-  ulfm::revoke(pool->pool_);
+  pool->pool_->revoke();
   if (auto status = pool->rebuild({}); !status) return fail(status.error());
   return pool;
 }

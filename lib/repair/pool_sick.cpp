@@ -1,10 +1,10 @@
 // A repair uses spares on sick nodes last ([localize] act).
+#include <span>
+
 #include <fmt/format.h>
 
-#include "mpi/mpi_request.hpp"
 #include "repair/pool.hpp"
 #include "repair/sick_seats.hpp"
-#include "tap/hear.hpp"
 
 namespace cairn {
 
@@ -13,13 +13,14 @@ bool Pool::heeds_verdicts() const {
   return config_.localize.on && config_.localize.act >= localize::Act::avoid && head_mode() == HeadMode::rank;
 }
 
-Status Pool::share_sick(MPI_Comm live, const SickNames& sick, Proposal& proposal) const {
+Status Pool::share_sick(UlfmComm& live, const SickNames& sick, Proposal& proposal) const {
   if (!heeds_verdicts()) return {};
-  auto bits = sick_bits(sick, nodes_);
-  const tap::Unheard own;
-  const int code = MPI_Allreduce(MPI_IN_PLACE, bits.data(), static_cast<int>(bits.size()), MPI_UINT64_T, MPI_BOR, live);
-  if (code != MPI_SUCCESS) return fail(mpi_error(code, "MPI_Allreduce"));
-  proposal.sick = nodes_of_bits(bits);
+  const auto mine = sick_bits(sick, nodes_);
+  std::vector<std::uint64_t> all(mine.size() * live.size());
+  const auto told = live.gather(std::as_bytes(std::span(mine)), std::as_writable_bytes(std::span(all)));
+  if (!told) return told;
+  for (auto from = all.begin(); from != all.end(); from += static_cast<std::ptrdiff_t>(mine.size()))
+    proposal.sick.merge(nodes_of_bits({from, from + static_cast<std::ptrdiff_t>(mine.size())}));
   return {};
 }
 

@@ -50,7 +50,7 @@ struct Started {
 };
 
 // The intercommunicator to the newcomers is never freed: that hangs.
-Started start(const Start& what) {
+Started start(const NewProcesses& what) {
   CommandLine line = this_command_line();
   if (!can_run(line.program)) return {.refused = true};
   line = with_preload(std::move(line));
@@ -120,7 +120,7 @@ class Join {
 
 }  // namespace
 
-Result<MPI_Comm> grow(MPI_Comm live, const Start& what) {
+Result<MPI_Comm> grow(MPI_Comm live, const NewProcesses& what) {
   int me = 0;
   MPI_Comm_rank(live, &me);
   const int leader = static_cast<int>(what.starter);
@@ -142,16 +142,6 @@ Result<MPI_Comm> grow(MPI_Comm live, const Start& what) {
   return join.run(0);
 }
 
-Status send_news(MPI_Comm grown, Bytes news) {
-  std::uint64_t size_bytes = news.size();
-  int code = MPI_Bcast(&size_bytes, 1, MPI_UINT64_T, 0, grown);
-  // Every member has the same news, or is a newcomer: none needs a copy here.
-  Buffer copy(news.begin(), news.end());
-  if (code == MPI_SUCCESS) code = MPI_Bcast(copy.data(), static_cast<int>(copy.size()), MPI_BYTE, 0, grown);
-  if (code != MPI_SUCCESS) return fail(mpi_error(code, "sending the configuration to new processes"));
-  return {};
-}
-
 bool is_newcomer() {
   const tap::Unheard own;
   MPI_Comm parent = MPI_COMM_NULL;
@@ -163,9 +153,12 @@ bool is_newcomer_in_world() {
   return is_newcomer() && std::string_view(std::getenv(kPoolVariable)).ends_with(kReplacesWorld);
 }
 
-Welcome join(MPI_Comm newcomers) {
-  // Ends by a signal, since MPI reports only such deaths to the others, which then repair this one like any.
-  const auto leave = [] { std::raise(SIGKILL); };
+void leave() {
+  (void)std::raise(SIGKILL);
+  std::abort();
+}
+
+MPI_Comm join(MPI_Comm newcomers) {
   // A process that this one starts later is not a newcomer.
   unsetenv(kPoolVariable);
   MPI_Comm parent = MPI_COMM_NULL;
@@ -180,12 +173,7 @@ Welcome join(MPI_Comm newcomers) {
   MPI_Comm_set_errhandler(bridge, MPI_ERRORS_RETURN);
   auto grown = Join(mine, 0, bridge, 0).run(1);
   if (!grown) leave();
-  Welcome welcome{*grown, {}};
-  std::uint64_t size_bytes = 0;
-  if (MPI_Bcast(&size_bytes, 1, MPI_UINT64_T, 0, welcome.grown) != MPI_SUCCESS) leave();
-  welcome.news.resize(size_bytes);
-  if (MPI_Bcast(welcome.news.data(), static_cast<int>(size_bytes), MPI_BYTE, 0, welcome.grown) != MPI_SUCCESS) leave();
-  return welcome;
+  return *grown;
 }
 
 }  // namespace cairn::respawn

@@ -24,8 +24,7 @@ MOST_MEMBERS = 20
 CEILINGS = {
     "lib/engine/fault_desk.hpp FaultDesk": (60, 35),
     "lib/localize/localizer.hpp Localizer": (60, 23),
-    "lib/repair/pool.hpp Pool": (60, 26),
-    "lib/repair/resilient.hpp Resilient": (60, 23),
+    "lib/repair/resilient.hpp Resilient": (60, 22),
     "lib/replay/journal.hpp Journal": (60, 27),
     "lib/session/head_link.hpp HeadLink": (60, 25),
     "lib/session/session_impl.hpp SessionImpl": (93, 20),

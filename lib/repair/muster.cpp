@@ -11,8 +11,13 @@ constexpr std::chrono::seconds kLongestAnswer{1};  // for a process to print its
 
 }  // namespace
 
-Muster::Muster(Channel channel, std::vector<Neighbour> neighbours, std::chrono::milliseconds limit, Log log)
-    : channel_(std::move(channel)), neighbours_(std::move(neighbours)), limit_(limit), log_(std::move(log)) {}
+Muster::Muster(HostProcesses& host, Channel channel, std::vector<Neighbour> neighbours, std::chrono::milliseconds limit,
+               Log log)
+    : host_(host),
+      channel_(std::move(channel)),
+      neighbours_(std::move(neighbours)),
+      limit_(limit),
+      log_(std::move(log)) {}
 
 void Muster::join() {
   if (std::exchange(joined_, true)) return;
@@ -27,11 +32,11 @@ void Muster::look() {
   if (!called_ && channel_.pool->is_revoked()) called_ = now;
   if (!called_ || now - *called_ < limit_) return;
   const auto before_me = [&](const Neighbour& other) {
-    return other.has_joined && other.number < channel_.pool->rank() && !is_gone(other.process);
+    return other.has_joined && other.number < channel_.pool->rank() && !host_.is_gone(other.process);
   };
   if (std::ranges::any_of(neighbours_, before_me)) return;
   for (Neighbour& neighbour : neighbours_) {
-    if (!neighbour.has_joined && !is_gone(neighbour.process)) end(neighbour);
+    if (!neighbour.has_joined && !host_.is_gone(neighbour.process)) end(neighbour);
   }
 }
 
@@ -48,9 +53,9 @@ void Muster::end(Neighbour& straggler) const {
         "process {} ({}) has not joined the repair for {} ms ([recovery] straggler_limit) and is killed. Its stack:",
         straggler.process.number, straggler.name, limit_.count());
     straggler.ended = now;
-    ask_for_stack(straggler.process);
+    host_.ask_for_stack(straggler.process);
   } else if (now - *straggler.ended > kLongestAnswer) {
-    kill_process(straggler.process);
+    host_.kill(straggler.process);
   }
 }
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/log.hpp"
-#include "mpi/process.hpp"
+#include "mpi/host_processes.hpp"
 #include "mpi/ulfm_comm.hpp"
 
 namespace cairn {
@@ -30,7 +30,9 @@ class Muster {
     bool has_joined = false;
     std::optional<std::chrono::steady_clock::time_point> ended = std::nullopt;
   };
-  Muster(Channel channel, std::vector<Neighbour> neighbours, std::chrono::milliseconds limit, Log log);
+  // `host` must outlive it.
+  Muster(HostProcesses& host, Channel channel, std::vector<Neighbour> neighbours, std::chrono::milliseconds limit,
+         Log log);
 
   // This process joins, or waits at a place where only other processes can delay it: notifies its neighbours.
   void join();
@@ -43,6 +45,7 @@ class Muster {
   void receive();
   void end(Neighbour& straggler) const;
 
+  HostProcesses& host_;
   Channel channel_;
   std::vector<Neighbour> neighbours_;
   std::chrono::milliseconds limit_;

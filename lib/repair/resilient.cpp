@@ -1,5 +1,6 @@
 #include "repair/resilient.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -45,7 +46,7 @@ void prepare_process() {
 void warn_of_threads(const Pool& pool) {
   int provided = MPI_THREAD_SINGLE;
   MPI_Query_thread(&provided);
-  if (provided != MPI_THREAD_MULTIPLE || !pool.is_first() || pool.repairs() > 0) return;
+  if (provided != MPI_THREAD_MULTIPLE || !pool.is_first() || pool.state().repairs > 0) return;
   Log(pool.config().log.level)
       .warning(
           "MPI runs with MPI_THREAD_MULTIPLE: after a death, Open MPI 5.0 may block a process forever if it uses TCP. "
@@ -152,7 +153,7 @@ void Resilient::give_up(const CompletionMark& why, bool is_logged) {
   int is_main = 0;
   if (mpi_is_running()) MPI_Is_thread_main(&is_main);
   if (is_main == 0 || pool_->is_of_one_start()) abort_mpi();
-  pool_->give_up();
+  vote_.gives_up = true;
   alarm();
   session_ = nullptr;  // nothing of it continues
   repairs_.meet();
@@ -177,7 +178,7 @@ std::unique_ptr<Session> Resilient::enter() {
         const bool others_stay = repairs_.only_lost_roll_back();
         const bool failure = is_failure(error);
         if (!failure && !others_stay) {
-          done_ = true;
+          vote_.done = true;  // all know of the same error
           error_ = std::current_exception();
         }
         if (!failure || error.kind() == ErrorKind::rollback)
@@ -204,21 +205,21 @@ std::unique_ptr<Session> Resilient::open() {
 Session::Opening Resilient::opening() {
   Session::Opening opening;
   opening.world = pool_->world();
-  opening.failures = pool_->failures();
+  opening.failures = pool_->verdict().failures;
   opening.launcher = pool_->launcher();
-  if (pool_->repairs() > 0) {  // these facts are those of the start of the life
+  if (pool_->state().repairs > 0) {  // these facts are those of the start of the life
     opening.launcher->failures = {};
     opening.launcher->started.reset();
   }
   opening.errhandler = errhandler_;
-  if (tap::is_world_replaced() && pool_->repairs() == 0 && pool_->me().role == Role::rank)
+  if (tap::is_world_replaced() && pool_->state().repairs == 0 && pool_->me().role == Role::rank)
     opening.ranks = tap::application_world();
   opening.repaired = RepairedWorld{pool_->config(), pool_->seats()};
   // The application has begun already: it must now continue, even if the job was started with mode = fresh or required.
-  if (pool_->under_way()) opening.repaired->config.restart.mode = Config::Restart::Mode::automatic;
+  if (pool_->state().under_way) opening.repaired->config.restart.mode = Config::Restart::Mode::automatic;
   opening.lifeline = pool_->lifeline();
   opening.memory = memory_;
-  if (pool_->repairs() > 0) opening.state = entered_ ? State::survivor : State::replacement;
+  if (pool_->state().repairs > 0) opening.state = entered_ ? State::survivor : State::replacement;
   opening.repairs = &repairs_;
   opening.throws = tells_ == Tells::by_exception;
   opening.failed_by_code = [this] { note_failed_call(); };
@@ -226,8 +227,8 @@ Session::Opening Resilient::opening() {
 }
 
 void Resilient::remember(Session& session) {
-  under_way_ |= session.is_under_way();
-  pool_->went_on_from(session.last_restore().version);
+  vote_.under_way |= session.is_under_way();
+  vote_.restored = std::max(vote_.restored, session.last_restore().version);
 }
 
 bool Resilient::complete(std::unique_ptr<Session> session) {
@@ -236,7 +237,7 @@ bool Resilient::complete(std::unique_ptr<Session> session) {
     leave(std::move(session));
     return over_;
   }
-  done_ = true;
+  vote_.done = true;
   finalize(*session);
   // The session is no longer needed: the spares can be called to the last meeting.
   repairs_.vote_over(true);
@@ -293,7 +294,7 @@ bool Resilient::rolls_back_instead(std::unique_ptr<Session>& session, const std:
 }
 
 void Resilient::abandon(std::unique_ptr<Session> session) {
-  done_ = true;
+  vote_.done = true;
   alarm();
   session_ = nullptr;
   session.reset();
@@ -303,7 +304,10 @@ void Resilient::abandon(std::unique_ptr<Session> session) {
 
 bool Resilient::meet(const rollback::Vote& vote) {
   const tap::Unheard own;  // a session may still be open
-  const auto verdict = pool_->meet({.done = done_, .under_way = under_way_, .rollback = vote, .sick = memory_->sick()});
+  PoolVote mine = vote_;
+  mine.rollback = vote;
+  mine.sick = memory_->sick();
+  const auto verdict = pool_->meet(mine);
   if (!verdict) end_job(verdict.error().text(), cause_of(verdict.error()));
   over_ = verdict->over;
   JobWorld* const job_world = JobWorld::current();
@@ -317,14 +321,15 @@ bool Resilient::meet(const rollback::Vote& vote) {
 // All members of a pool decide alike, newcomers too: MPI_Abort does not reach processes that were started at another
 // time.
 void Resilient::end_if_repairs_do_not_help() const {
-  if (pool_->gives_up()) abort_mpi();
-  if (pool_->repairs_without_effect() > kMostRepairsWithoutEffect)
+  const PoolState& state = pool_->state();
+  if (state.gives_up) abort_mpi();
+  if (state.repairs_without_effect > kMostRepairsWithoutEffect)
     end_job("MPI reports failures, but repairs find no dead process: the job ends. Last failure: " + last_failure_,
             {Cause::Source::repairs, {}, {}});
-  if (pool_->repairs_without_progress() > kMostRepairsWithoutProgress) {
+  if (state.repairs_without_progress > kMostRepairsWithoutProgress) {
     end_job(fmt::format("{} repairs in a row without a newer snapshot: processes die again and again: the job ends. "
                         "Look in the log for what ends them",
-                        pool_->repairs_without_progress()),
+                        state.repairs_without_progress),
             {Cause::Source::repairs, {}, {}});
   }
 }

@@ -139,8 +139,7 @@ class Resilient : private rollback::Host {
   rollback::Repairs repairs_;
   MPI_Comm twin_ = MPI_COMM_NULL;  // the application's communicator in the repaired world that its session has joined
   bool entered_ = false;           // as an application rank, before
-  bool under_way_ = false;
-  bool done_ = false;  // all application ranks are through, or all know of the same error
+  PoolVote vote_;  // what this process tells at the next meeting, but for what its session and its store say then
   bool over_ = false;
   std::exception_ptr error_;  // to be thrown at the end
   bool told_of_attributes_ = false;

@@ -34,7 +34,7 @@ class Deaths {
 // Otherwise a configured number would have no effect, and nobody would know why.
 void Resilient::warn_if_parts_cannot_be_computed() const {
   const std::uint32_t helpers = pool_->config().replay.helpers;
-  if (helpers == 1 || compute_part_ || !pool_->is_first() || pool_->repairs() > 0) return;
+  if (helpers == 1 || compute_part_ || !pool_->is_first() || pool_->state().repairs > 0) return;
   Log(pool_->config().log.level)
       .warning(
           "[replay] helpers = {} has no effect: the program passes no function that computes a part to run() or "

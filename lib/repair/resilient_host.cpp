@@ -1,4 +1,5 @@
 // What local rollback needs of this process ([recovery] rollback = lost).
+#include <algorithm>
 #include <exception>
 #include <utility>
 
@@ -22,7 +23,7 @@ void Resilient::passes_safe_point() { session_->carrier->passes_safe_point(); }
 
 bool Resilient::leave_world() {
   const tap::Unheard own;
-  under_way_ = true;
+  vote_.under_way = true;
   return session_->leave_world();
 }
 
@@ -44,7 +45,7 @@ Result<std::vector<replay::Repeated>> Resilient::settle_offer() { return session
 void Resilient::go_on(std::vector<replay::Repeated> again) {
   const tap::Unheard own;
   session_->go_on(twin_, std::move(again), opening());
-  pool_->went_on_from(session_->impl->last_restore().version);
+  vote_.restored = std::max(vote_.restored, session_->impl->last_restore().version);
 }
 
 Status Resilient::check_messages() { return session_->impl->check_messages(); }

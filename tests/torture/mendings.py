@@ -807,4 +807,57 @@ MENDINGS = [
              "  vote.obstacle = std::exchange(obstacle_, {});\n",
              ""),
     ], seen_by="RepairsTest.rank_with_an_obstacle_leaves_its_call_and_tells_why_at_the_meeting", test="unit_rollback"),
+
+    # Meetings after a failure.
+    Mending("processes wait in a meeting for one that a death has struck there", [
+        Edit("lib/repair/pool_meeting.cpp",
+             "  if (!team) life.pool->revoke();\n",
+             ""),
+    ], seen_by="Meeting.comes_to_one_pool_whichever_operation_of_it_another_process_dies_at", test="cluster_meeting"),
+    Mending("a process takes the new pool although another one has none", [
+        Edit("lib/repair/pool_meeting.cpp",
+             "  if (!word || word->word != 1) return false;\n",
+             "  if (!word || !team) return false;\n"),
+    ], seen_by="Meeting.comes_to_one_pool_whichever_operation_of_it_another_process_dies_at", test="cluster_meeting"),
+    Mending("processes that an agreement has missed wait for it for ever", [
+        Edit("lib/repair/pool_meeting.cpp",
+             "  if (word->word == kRepair) life.team.alarm->revoke();\n",
+             ""),
+    ], seen_by="Meeting.reaches_members_that_an_agreement_has_missed", test="cluster_meeting"),
+    Mending("a process keeps its number in the pool of before", [
+        Edit("lib/repair/pool_meeting.cpp",
+             "  life.me = static_cast<std::uint32_t>(std::ranges::find(decision.live, life.me) - decision.live.begin());\n",
+             ""),
+    ], seen_by="Meeting.comes_to_one_pool_whichever_operation_a_process_dies_at", test="cluster_meeting"),
+    Mending("the processes of a pool are those of before", [
+        Edit("lib/repair/pool_meeting.cpp",
+             "  life.processes = decision.processes;\n",
+             ""),
+    ], seen_by="Meeting.comes_to_one_pool_whichever_operation_a_process_dies_at", test="cluster_meeting"),
+    Mending("a process that does not come to a repair is waited for", [
+        Edit("lib/repair/muster.cpp",
+             "    if (!neighbour.has_joined && !host_.is_gone(neighbour.process)) end(neighbour);\n",
+             "    if (neighbour.has_joined && !host_.is_gone(neighbour.process)) end(neighbour);\n"),
+    ], seen_by="Meeting.kills_and_replaces_those_that_do_not_come", test="cluster_meeting"),
+    Mending("a new process does not know which snapshot the job has come to", [
+        Edit("lib/repair/pool_state.cpp",
+             "  state.progress = in.get<std::uint32_t>();\n",
+             "  (void)in.get<std::uint32_t>();\n"),
+    ], seen_by="Growth.replaces_new_processes_that_die_at_any_operation", test="cluster_meeting"),
+    Mending("a host that takes no new process is not remembered", [
+        Edit("lib/repair/growth.cpp",
+             "      state.closed_hosts.insert(host);\n      continue;\n",
+             "      return false;\n"),
+    ], seen_by="Growth.starts_new_processes_elsewhere_if_a_host_takes_none", test="cluster_meeting"),
+    Mending("the last process that knows why all roll back gives the reason, and not the first", [
+        Edit("lib/repair/decision.cpp",
+             "    if (one.reason > decision.best_reason) decision",
+             "    if (one.reason >= decision.best_reason) decision"),
+    ], seen_by="Decision.lets_the_first_process_that_knows_the_reason_give_it", test="unit_decision"),
+    Mending("it is not counted that repairs bring no newer snapshot", [
+        Edit("lib/repair/decision.cpp",
+             "decision.restored > state.progress ? 0",
+             "decision.restored >= state.progress ? 0"),
+    ], seen_by="Decision.counts_repairs_that_find_no_dead_process_and_those_without_a_newer_snapshot",
+       test="unit_decision"),
 ]

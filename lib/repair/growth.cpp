@@ -11,6 +11,11 @@ namespace cairn {
 
 using Role = Member::Role;
 
+bool may_grow(const Config::Recovery& recovery) {
+  return recovery.mode == Config::Recovery::Mode::respawn ||
+         recovery.when_spent == Config::Recovery::WhenSpent::respawn;
+}
+
 std::vector<NodeId> nodes_to_grow(const PoolState& state, const Decision& decision, const Config::Recovery& recovery) {
   using Mode = Config::Recovery::Mode;
   const Roster& roster = state.roster;

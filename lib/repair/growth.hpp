@@ -14,6 +14,8 @@ namespace cairn {
 // After so many starts in a row that failed, a repair gives up.
 inline constexpr std::uint32_t kMostFailedGrowths = 3;
 
+// Whether new processes may ever be needed. Pure.
+[[nodiscard]] bool may_grow(const Config::Recovery& recovery);
 // The nodes for which new processes are needed. In mode `respawn` one for each process that died, less the newcomers
 // that an earlier try has left as spares. The configured spares stay spares: they keep mpirun from ending the job once
 // all other processes that it started itself have died. Pure.

@@ -131,7 +131,7 @@ Result<bool> PoolMeeting::settle(PoolLife& life) const {
 
 // The state stays that of the last repair until this one succeeds, but for newcomers and closed hosts.
 Result<Decision> PoolMeeting::decide_and_grow(PoolLife& life) const {
-  auto decision = gather(life);
+  auto decision = if_all_have_one(*life.pool, gather(life));
   while (decision) {
     auto nodes = nodes_to_grow(life.state, *decision, config_.recovery);
     if (nodes.empty()) break;
@@ -140,10 +140,21 @@ Result<Decision> PoolMeeting::decide_and_grow(PoolLife& life) const {
     if (!started) return fail(started.error());
     if (!*started) break;
     check(static_cast<bool>(means_.news));
-    if (auto told = life.pool->broadcast(means_.news(life.state)); !told) return fail(told.error());
-    decision = gather(life);
+    const auto told = life.pool->broadcast(means_.news(life.state));
+    decision = if_all_have_one(*life.pool, told ? gather(life) : fail(told.error()));
   }
   return decision;
+}
+
+// A death may strike the gathering on some members only. Members that start new processes make agreements for that, so
+// either all members start them, or none does. Otherwise their agreements would meet other ones of those that cannot.
+Result<Decision> PoolMeeting::if_all_have_one(UlfmComm& pool, Result<Decision> mine) const {
+  if (!may_grow(config_.recovery)) return mine;
+  if (!mine) pool.revoke();
+  const auto word = pool.agree(mine ? 1 : 0);
+  if (!word) return fail(word.error());
+  if (mine && word->word != 1) return fail(Code::communication, "a process died while the others met");
+  return mine;
 }
 
 Result<Decision> PoolMeeting::gather(const PoolLife& life) const {

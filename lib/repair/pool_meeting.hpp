@@ -69,6 +69,7 @@ class PoolMeeting {
   [[nodiscard]] Result<Decision> gather(const PoolLife& life) const;
   [[nodiscard]] Result<std::set<NodeId>> share_sick(const PoolLife& life) const;
   [[nodiscard]] Result<Decision> decide_and_grow(PoolLife& life) const;
+  [[nodiscard]] Result<Decision> if_all_have_one(UlfmComm& pool, Result<Decision> mine) const;
   void adopt(PoolLife& life, const Decision& decision, Team team) const;
 
   const Config& config_;

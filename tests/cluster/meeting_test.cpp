@@ -133,6 +133,12 @@ TEST(Growth, replaces_a_process_that_dies_at_any_operation_by_a_new_one) {
   for (Process victim = 0; victim < 6; ++victim) EXPECT_GT(expect_repaired_whenever_dies(newcomers(), victim), 2U);
 }
 
+TEST(Growth, replaces_survivors_that_die_at_any_operation_of_it) {
+  Plan plan = newcomers();
+  plan.deaths[1] = 1;
+  for (const Process victim : {0U, 3U, 5U}) EXPECT_GT(expect_repaired_whenever_dies(plan, victim), 20U);
+}
+
 TEST(Growth, replaces_new_processes_that_die_at_any_operation) {
   Plan plan = newcomers();
   plan.deaths[1] = 1;

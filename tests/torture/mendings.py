@@ -844,6 +844,11 @@ MENDINGS = [
              "  state.progress = in.get<std::uint32_t>();\n",
              "  (void)in.get<std::uint32_t>();\n"),
     ], seen_by="Growth.replaces_new_processes_that_die_at_any_operation", test="cluster_meeting"),
+    Mending("some processes start new ones while others, which a death has struck, cannot", [
+        Edit("lib/repair/pool_meeting.cpp",
+             "  if (!may_grow(config_.recovery)) return mine;\n",
+             "  if (may_grow(config_.recovery) || !mine) return mine;\n"),
+    ], seen_by="Growth.replaces_survivors_that_die_at_any_operation_of_it", test="cluster_meeting"),
     Mending("a host that takes no new process is not remembered", [
         Edit("lib/repair/growth.cpp",
              "      state.closed_hosts.insert(host);\n      continue;\n",

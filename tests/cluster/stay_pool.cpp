@@ -18,13 +18,18 @@ constexpr std::chrono::milliseconds kBetweenLooks{5};
 }  // namespace
 
 StayPool::StayPool(Roster first, HeadMode mode, std::uint32_t helpers)
-    : mode_(mode), most_helpers_(helpers), roster_(std::move(first)), processes_(roster_.size()) {
+    : mode_(mode), most_helpers_(helpers), processes_(first.size()) {
+  for (const Member& member : first) {
+    while (state_.nodes.size() <= member.node.value)
+      state_.nodes.push_back({"host", fmt::format("node{}", state_.nodes.size()), false});
+  }
+  state_.roster = std::move(first);
   std::iota(processes_.begin(), processes_.end(), 0U);
   begin_life();
 }
 
 void StayPool::begin_life() {
-  world_ = world_of(roster_);
+  world_ = world_of(state_.roster);
   comms_ = std::make_shared<ThreadWorld>(static_cast<std::uint32_t>(world_.size()));
   cut_ = false;
   agreements_.clear();
@@ -38,18 +43,14 @@ std::uint32_t StayPool::number_of(Process process) const {
 StayPool::Place StayPool::place(Process process) const {
   const std::lock_guard guard(mutex_);
   const std::uint32_t me = number_of(process);
-  Place place{.member = roster_[me],
-              .peer = Peer{static_cast<std::uint32_t>(std::ranges::find(world_, me) - world_.begin())},
-              .world = comms_,
-              .seats = {},
-              .dead_ranks = dead_ranks_,
-              .repairs = repairs_,
-              .all_stay = all_stay_,
-              .under_way = under_way_};
-  for (const std::uint32_t number : world_)
-    place.seats.push_back(
-        {"host", fmt::format("node{}", roster_[number].node.value), roster_[number].role == Role::head});
-  return place;
+  return {.member = state_.roster[me],
+          .peer = Peer{static_cast<std::uint32_t>(std::ranges::find(world_, me) - world_.begin())},
+          .world = comms_,
+          .seats = seats_of(state_, state_.roster),
+          .dead_ranks = dead_ranks_,
+          .repairs = state_.repairs,
+          .all_stay = all_stay_,
+          .under_way = state_.under_way};
 }
 
 void StayPool::cut() {
@@ -139,8 +140,8 @@ void StayPool::settle_agreements() {
     if (agreement.result) continue;
     bool all = true;
     bool ok = true;
-    for (std::uint32_t number = 0; number < roster_.size(); ++number) {
-      if (roster_[number].role != Role::rank) continue;
+    for (std::uint32_t number = 0; number < state_.roster.size(); ++number) {
+      if (state_.roster[number].role != Role::rank) continue;
       const auto vote = agreement.votes.find(processes_[number]);
       all = all && (is_dead(number) || vote != agreement.votes.end());
       ok = ok && !is_dead(number) && vote != agreement.votes.end() && vote->second;
@@ -150,10 +151,10 @@ void StayPool::settle_agreements() {
   changed_.notify_all();
 }
 
-StayPool::Outcome StayPool::meet(Process process, const Presence& presence) {
+StayPool::Outcome StayPool::meet(Process process, const PoolVote& vote) {
   std::unique_lock guard(mutex_);
   const std::uint64_t meeting = meetings_;
-  present_[process] = presence;
+  votes_[process] = vote;
   settle_meeting();
   changed_.wait(guard, [&] { return meetings_ != meeting; });
   return over_ ? Outcome::over : Outcome::repaired;
@@ -161,45 +162,34 @@ StayPool::Outcome StayPool::meet(Process process, const Presence& presence) {
 
 void StayPool::settle_meeting() {
   std::vector<std::uint32_t> live;
-  for (std::uint32_t number = 0; number < roster_.size(); ++number)
+  for (std::uint32_t number = 0; number < state_.roster.size(); ++number)
     if (!is_dead(number)) live.push_back(number);
-  const auto is_here = [&](std::uint32_t number) { return present_.contains(processes_[number]); };
+  const auto is_here = [&](std::uint32_t number) { return votes_.contains(processes_[number]); };
   if (!std::ranges::all_of(live, is_here)) return;
   if (live.empty()) return;
-  bool all_stay = true;
-  bool have_caught_up = false;
+  std::vector<Presence> present;
+  std::vector<Process> processes;
   for (const std::uint32_t number : live) {
-    const Presence& present = present_.at(processes_[number]);
-    over_ = over_ || present.done;
-    under_way_ = under_way_ || present.under_way;
-    have_caught_up = have_caught_up || present.have_caught_up;
-    if (roster_[number].role == Role::rank) all_stay = all_stay && present.can_stay;
+    const PoolVote& vote = votes_.at(processes_[number]);
+    over_ = over_ || vote.done;
+    present.push_back(presence_of(vote, number, {}));
+    processes.push_back(processes_[number]);
   }
-  present_.clear();
+  votes_.clear();
   ++meetings_;
   changed_.notify_all();
   if (over_) return;
-  Roster before = roster_;
-  if (have_caught_up) end_catch_ups(before);
-  const bool lost_in_catch_ups = cairn::lost_in_catch_ups(before, live).has_value();
-  lost_in_catch_ups_ = lost_in_catch_ups_ || lost_in_catch_ups;
-  all_stay_ = all_stay && !lost_in_catch_ups;
-  dead_ranks_.clear();
-  for (std::uint32_t number = 0; number < before.size(); ++number)
-    if (is_dead(number) && before[number].role == Role::rank) dead_ranks_.push_back(before[number].rank.value);
-  roster_ = repair(before, live, mode_).roster;
-  if (!all_stay_) end_catch_ups(roster_);
-  std::vector<Process> processes;
-  for (const std::uint32_t number : live) processes.push_back(processes_[number]);
+  const Decision decision = decide(state_, mode_, present);
+  all_stay_ = decision.all_stay;
+  lost_in_catch_ups_ = lost_in_catch_ups_ || decision.lost_in_catch_ups.has_value();
+  dead_ranks_ = verdict_of(state_, mode_, decision, 0).failures.dead_ranks;
   team_ = {};
-  if (all_stay_) {
-    for (const std::uint32_t number : helpers_of(before, live, roster_, most_helpers_))
-      team_.processes.push_back(processes[number]);
-    if (!team_.processes.empty())
-      team_.world = std::make_shared<ThreadWorld>(static_cast<std::uint32_t>(team_.processes.size()));
-  }
+  for (const std::uint32_t number : helpers_after(state_, decision, most_helpers_))
+    team_.processes.push_back(processes[number]);
+  if (!team_.processes.empty())
+    team_.world = std::make_shared<ThreadWorld>(static_cast<std::uint32_t>(team_.processes.size()));
+  state_ = after(state_, decision);
   processes_ = std::move(processes);
-  ++repairs_;
   if (!all_stay_) ++rollbacks_;
   begin_life();
   at_meeting(all_stay_, dead_ranks_.size());
@@ -225,7 +215,7 @@ std::uint32_t StayPool::rollbacks() const {
 
 std::uint32_t StayPool::repairs() const {
   const std::lock_guard guard(mutex_);
-  return repairs_;
+  return state_.repairs;
 }
 
 }  // namespace cairn::test

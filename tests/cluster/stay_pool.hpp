@@ -1,5 +1,5 @@
 // The live processes of a job that repairs itself, as threads: what a Pool is over MPI. They agree, meet after a
-// failure, and give the work of the dead to spares by the product's own rule (repair/roles). Thread-safe.
+// failure, and what follows is the product's own decision (repair/decision). Thread-safe.
 #pragma once
 
 #include <condition_variable>
@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "comm/thread_comm.hpp"
-#include "repair/roles.hpp"
-#include "topology/topology.hpp"
+#include "repair/decision.hpp"
+#include "repair/pool_state.hpp"
 
 namespace cairn::test {
 
@@ -49,16 +49,9 @@ class StayPool {
 
   // Whether all application ranks say so and live. Collective among them. Calls `meanwhile` again and again.
   [[nodiscard]] bool all_ranks(Process process, bool ok, const std::function<void()>& meanwhile);
-  // What a process says at a meeting.
-  struct Presence {
-    bool done = false;
-    bool under_way = false;
-    bool can_stay = false;
-    bool have_caught_up = false;
-  };
   enum class Outcome { over, repaired };
   // Collective among the live processes.
-  [[nodiscard]] Outcome meet(Process process, const Presence& presence);
+  [[nodiscard]] Outcome meet(Process process, const PoolVote& vote);
   // Until a meeting begins. Calls `meanwhile` again and again.
   void wait_as_spare(const std::function<void()>& meanwhile);
 
@@ -100,7 +93,7 @@ class StayPool {
   std::uint32_t most_helpers_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  Roster roster_;                     // by number among the processes that have met last
+  PoolState state_;                   // by number among the processes that have met last
   std::vector<Process> processes_;    // the same
   std::vector<std::uint32_t> world_;  // the numbers of its members
   std::shared_ptr<const ThreadWorld> comms_;
@@ -110,14 +103,12 @@ class StayPool {
   std::set<Process> dead_;
   std::vector<Agreement> agreements_;
   std::map<Process, std::size_t> agreed_;  // how many each has taken part in
-  std::map<Process, Presence> present_;
+  std::map<Process, PoolVote> votes_;
   std::uint64_t meetings_ = 0;
   bool over_ = false;
   bool all_stay_ = false;
-  bool under_way_ = false;
   bool lost_in_catch_ups_ = false;
   std::vector<std::uint32_t> dead_ranks_;
-  std::uint32_t repairs_ = 0;
   std::uint32_t rollbacks_ = 0;
 };
 

@@ -174,7 +174,8 @@ bool StayProcess::vote(bool ok, const std::function<void()>& meanwhile) {
 bool StayProcess::meet(const rollback::Vote& vote) {
   begins("a meeting");
   if (!vote.obstacle.text.empty()) obstacle_ = vote.obstacle.text;
-  over_ = job_.pool.meet(number_, {done_, under_way_, vote.can_stay, vote.have_caught_up}) == StayPool::Outcome::over;
+  over_ =
+      job_.pool.meet(number_, {.done = done_, .under_way = under_way_, .rollback = vote}) == StayPool::Outcome::over;
   if (over_) return false;
   form_helper_team();
   return job_.pool.place(number_).all_stay;

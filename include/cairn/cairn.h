@@ -451,6 +451,17 @@ int cairn_protect_directory(cairn_session* session, const char* name, const char
  * be written. A snapshot fails on all ranks if a rank has not written its file since the last one, or since
  * cairn_restore. */
 int cairn_scratch_file(cairn_session* session, const char* name, const char** path);
+/* Gives a file, or a scratch file, that is protected as name a destination: when a snapshot reaches L4, the file is
+ * also written there, plainly, for other programs. "{version}" and "{rank}" in the path stand for their numbers:
+ * "/project/run7/state-{version}.h5". The directory must exist on all nodes. The file is complete when it has that
+ * name; one that is there is replaced. The session removes no file there, so files with a version in their names stay
+ * until somebody removes them. cairn_restore does not read them. An empty path or NULL ends it, as does protecting the
+ * name again.
+ *
+ * Local. Each rank's destination is a file of its own.
+ * Returns: CAIRN_ERR_USAGE if no file is protected as name, or if the path is that file's own. If the file cannot be
+ * written there, the snapshot does not reach L4, which is reported like other storage errors. */
+int cairn_destination(cairn_session* session, const char* name, const char* path);
 /* Ends the protection of a region: later snapshots do not contain it.
  *
  * Local.

@@ -318,6 +318,18 @@ class SessionBase {
     return make_scratch_file(name, std::move(kind));
   }
 
+  // Gives a file, or a scratch file, that is protected as `name` a destination: when a snapshot reaches L4, the file is
+  // also written there, plainly, for other programs. "{version}" and "{rank}" in the path stand for their numbers:
+  // "/project/run7/state-{version}.h5". The directory must exist on all nodes. The file is complete when it has that
+  // name; one that is there is replaced. The session removes no file there, so files with a version in their names stay
+  // until somebody removes them. restore() does not read them. An empty path ends it, as does protecting the name
+  // again.
+  //
+  // Local. Each rank's destination is a file of its own.
+  // Throws: kind `usage` if no file is protected as `name`, or if the path is that file's own. If the file cannot be
+  // written there, the snapshot does not reach L4, which is reported like other storage errors.
+  void destination(const std::string& name, const std::string& path);
+
   // Protects the elements that a span refers to. The session does not keep the span itself. Their number is fixed:
   // restore() throws kind `mismatch` if the snapshot has another number.
   //

@@ -151,7 +151,7 @@ module cairn
     cairn_error_text, cairn_set_log, cairn_log
   public :: cairn_open_snapshot, cairn_reader_info, cairn_reader_region, cairn_reader_read, cairn_reader_extract, &
     cairn_reader_close, cairn_reader_drop
-  public :: cairn_protect_file, cairn_protect_directory, cairn_scratch_file
+  public :: cairn_protect_file, cairn_protect_directory, cairn_scratch_file, cairn_destination
   public :: cairn_protect_object, cairn_save, cairn_load, cairn_put, cairn_get
   public :: cairn_safe_version, cairn_stored_total, cairn_sequence_part, cairn_like, cairn_of_rank
 
@@ -432,6 +432,12 @@ module cairn
       type(c_ptr), value :: session
       character(kind=c_char), intent(in) :: name(*)
       type(c_ptr), intent(out) :: path
+      integer(c_int) :: code
+    end function
+    function c_destination(session, name, path) bind(c, name='cairn_destination') result(code)
+      import :: c_ptr, c_char, c_int
+      type(c_ptr), value :: session
+      character(kind=c_char), intent(in) :: name(*), path(*)
       integer(c_int) :: code
     end function
     function c_put(object, bytes, count) bind(c, name='cairn_put') result(code)
@@ -944,6 +950,16 @@ contains
     if (code /= CAIRN_OK) return
     path = fortran_text(found)
     if (present(kind)) code = set_kind(session, name, kind)
+  end subroutine
+
+  ! Gives a file, or a scratch file, that is protected as name a destination: when a snapshot reaches L4, the file is also
+  ! written there, plainly, for other programs. '{version}' and '{rank}' in path stand for their numbers: see cairn.h.
+  ! Cairn removes no file there. Blank ends it. Local. Gives CAIRN_ERR_USAGE if no file is protected as name.
+  subroutine cairn_destination(session, name, path, code)
+    type(cairn_session), intent(in) :: session
+    character(*), intent(in) :: name, path
+    integer, intent(out) :: code
+    code = c_destination(session%handle, c_text(name), c_text(path))
   end subroutine
 
   function save_object(handle, data) bind(c) result(code)

@@ -82,6 +82,13 @@ int cairn_scratch_file(cairn_session* session, const char* name, const char** pa
   });
 }
 
+int cairn_destination(cairn_session* session, const char* name, const char* path) {
+  return cairn::bind::with(session, [&](cairn::Session& open) {
+    open.destination(cairn::bind::text_or_empty(name), cairn::bind::text_or_empty(path));
+    return CAIRN_OK;
+  });
+}
+
 int cairn_put(cairn_object* object, const void* bytes, size_t count) {
   if (object == nullptr || (bytes == nullptr && count > 0))
     return cairn::bind::refuse(CAIRN_ERR_USAGE, "cairn_put: object or bytes is NULL");

@@ -35,11 +35,13 @@ void fields(auto& io, JobCosts& m) {
   for (LevelCosts& level : m.levels) io(level.cost), io(level.recovery), io(level.mtbf), io(level.failures);
   io(m.observed), io(m.life), io(m.ended);
 }
+void fields(auto& io, Destination& m) { io(m.region), io(m.path); }
 void fields(auto& io, Resized& m) { io(m.name), io(m.elements_before), io(m.elements_now), io(m.more); }
 
 void fields(auto& io, Hello& m) { io(m.error), io(m.process); }
 void fields(auto& io, Seal& m) {
   io(m.version), io(m.safe_point), io(m.levels), io(m.bytes), io(m.error), io(m.notes), io(m.pin);
+  io(m.destinations);
 }
 void fields(auto& io, SettledCall& call) {
   auto number = static_cast<std::underlying_type_t<SettledCall>>(call);
@@ -52,6 +54,7 @@ void fields(auto& io, RestoreRequest& m) {
 }
 void fields(auto& io, RestoreResult& m) {
   io(m.error), io(m.resized), io(m.damaged), io(m.sent_bytes), io(m.completes), io(m.same_on_all);
+  io(m.destinations);
 }
 void fields(auto& io, FinalizeRequest& m) {
   io(m.version), io(m.calls), io(m.keep_going), io(m.abandoned), io(m.undefined), io(m.ended_mpi);

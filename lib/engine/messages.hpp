@@ -15,6 +15,7 @@
 #include "comm/comm.hpp"
 #include "format/job_costs.hpp"
 #include "format/notes.hpp"
+#include "recover/destinations.hpp"
 
 namespace cairn {
 
@@ -36,6 +37,7 @@ struct Seal {  // a shard is written; or why not
   std::optional<Error> error;
   SnapshotNotes notes = {};
   bool pin = false;  // it stays in the global store
+  Destinations destinations = {};
 };
 // The call in which a rank waits for the heads: they answer it when nothing is under way any more.
 enum class SettledCall : std::uint8_t { restore = 1, open, close };
@@ -61,6 +63,7 @@ struct RestoreResult {  // what was offered is restored; or why not
   std::uint64_t sent_bytes = 0;  // by this rank, to ranks of other nodes
   bool completes = false;    // the rank has objects or files, for the time when all ranks have read the same snapshot
   bool same_on_all = false;  // all ranks have this error
+  Destinations destinations = {};  // of the rank's files, should the snapshot reach the global store again
 };
 struct FinalizeRequest {
   Version version;          // the last that the rank has used

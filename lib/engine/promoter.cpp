@@ -111,7 +111,11 @@ Status Promoter::protect(Known& known, LevelId level, std::uint64_t turn) {
   Status status;
   const bool in_manifest = strategy(level).in_node_stores();
   if (!in_manifest) {
-    status = agree(head_.heads, life_.renew_records().and_then([&] { return keep_pin(known); }), "node");
+    // What the application's own file system refuses is an error of this promotion: nobody would look for it elsewhere.
+    const Status mine = life_.renew_records().and_then([&] { return keep_pin(known); }).and_then([&] {
+      return write_to_destinations(head_.node, known.manifest.identity, known.destinations);
+    });
+    status = agree(head_.heads, mine, "node");
   }
   if (status) status = strategy(level).protect(head_.heads, head_.node, known.manifest, turn);
   if (status && in_manifest) status = agree(head_.heads, catalog_.write(known.manifest), "node");

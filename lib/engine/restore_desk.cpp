@@ -137,6 +137,7 @@ RestoreDesk::Answers RestoreDesk::take_answers() {
   for (auto& [rank, result] : results) {
     moved_bytes_ += result.sent_bytes;
     answers.completes |= result.completes;
+    if (!result.destinations.empty()) answers.destinations[rank] = std::move(result.destinations);
     if (result.resized) answers.resized.emplace(rank, std::move(*result.resized));
     const std::optional<Error>& error = result.error;
     if (!error) continue;
@@ -174,6 +175,8 @@ Status RestoreDesk::conclude() {
     status = adopt_of_other_ranks(*plan_).and_then([&] { return share(answers); });
   } else if (status && plan_) {
     status = adopt(*plan_, answers.safe_point).and_then([&] { return share(answers); });
+    const auto adopted = catalog_.known.find(plan_->snapshot);
+    if (adopted != catalog_.known.end()) adopted->second.destinations = answers.destinations;
   } else if (status) {
     catalog_.state.reset();
     catalog_.of_other_ranks.reset();

@@ -76,6 +76,7 @@ class RestoreDesk {
     void note_damaged(const NodeContext& node, const Plan& plan, Rank rank);
     Status complaint;  // of a rank, about something other than its shard
     std::map<Rank, Resized> resized;
+    std::map<Rank, Destinations> destinations;
     bool completes = false;  // a rank has objects or files
   };
 

@@ -41,6 +41,7 @@ void SealDesk::receive(Rank from, const Seal& seal) {
   sealing.levels = seal.levels;
   sealing.bytes += seal.bytes;
   sealing.pin |= seal.pin;
+  if (!seal.destinations.empty()) sealing.destinations[from] = seal.destinations;
   sealing.ranks.insert(from);
   last_version_ = std::max(last_version_, seal.version);
   if (seal.error) sealing.error = seal.error->in("rank " + std::to_string(from.value));
@@ -194,6 +195,7 @@ Status SealDesk::seal_here(Version version, Sealing& sealing) {
   known.in_flight = true;
   known.manifest.safe_point = sealing.safe_point;
   known.manifest.notes = sealing.notes.notes();
+  known.destinations = sealing.destinations;
   std::vector<ShardEntry> own;
   for (const Rank rank : head_.ranks) {
     auto entry = digest_own_shard(head_.node, known.manifest.identity, rank, {});

@@ -66,6 +66,7 @@ class SealDesk {
     std::optional<Error> error;
     GivenNotes notes;
     bool pin = false;
+    std::map<Rank, Destinations> destinations;
     Vote vote;
     std::shared_ptr<const Layout> offered;  // in that vote
     // What is voted on: whether the life may begin, where that is not known yet; whether all nodes have sealed it; and,

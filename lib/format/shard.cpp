@@ -75,4 +75,17 @@ Status Shard::read_region(std::size_t region, std::span<const Part> parts) const
   return read_parts(in_shard);
 }
 
+Status read_in_blocks(const ShardFile& shard, const PlacedRegion& region, const std::function<Status(Bytes)>& use) {
+  const std::uint64_t size = region.info.size_bytes();
+  const std::uint64_t begin = region.offset - shard.header().data_offset;
+  Buffer piece;
+  for (std::uint64_t done = 0; done < size; done += piece.size()) {
+    piece.resize(std::min(size - done, kBlockBytes - (begin + done) % kBlockBytes));
+    const ShardFile::Part part{begin + done, piece};
+    if (auto read = shard.read_parts({&part, 1}); !read) return read;
+    if (auto used = use(piece); !used) return used;
+  }
+  return {};
+}
+
 }  // namespace cairn

@@ -96,6 +96,11 @@ class Shard : public ShardFile {
   RegionTable table_;
 };
 
+// Reads a region in whole blocks, so that each is read and checked once, and passes them to `use`, in order, without
+// the bytes of other regions.
+[[nodiscard]] Status read_in_blocks(const ShardFile& shard, const PlacedRegion& region,
+                                    const std::function<Status(Bytes)>& use);
+
 // Checks the CRC of every block, and keeps nothing.
 [[nodiscard]] Status check_blocks(const ShardFile& shard);
 

@@ -21,6 +21,7 @@
 #include "base/ids.hpp"
 #include "level/level.hpp"
 #include "recover/chain.hpp"
+#include "recover/destinations.hpp"
 #include "recover/inventory.hpp"
 #include "recover/retention.hpp"
 #include "recover/retrieve.hpp"
@@ -41,6 +42,7 @@ struct Known {
   bool in_flight = false;       // being sealed, or promoted to a level
   bool lost = false;            // a node has lost its part of it, and all heads know
   std::optional<std::chrono::seconds> sealed;  // since 1970; none: in an earlier life
+  std::map<Rank, Destinations> destinations;   // of files of this node's ranks
   std::optional<std::uint64_t> turn;           // its placement at the level that takes turns, if it has one already
 
   // Its good files stay sources, but it is no longer complete at these levels.

@@ -33,18 +33,10 @@ Status ProtectedPath::start(std::uint64_t size_bytes, const RegionInfo* stored) 
   return of_own_file(begin(size_bytes, stored));
 }
 
-// In whole blocks of the shard, so that each is read and checked once.
 Status ProtectedPath::prepare(const ShardFile& shard, const PlacedRegion& region) {
-  const std::uint64_t size = region.info.size_bytes();
-  if (auto begun = start(size, &region.info); !begun) return begun;
-  const std::uint64_t begin = region.offset - shard.header().data_offset;
-  Buffer piece;
-  for (std::uint64_t done = 0; done < size; done += piece.size()) {
-    piece.resize(std::min(size - done, kBlockBytes - (begin + done) % kBlockBytes));
-    const ShardFile::Part part{begin + done, piece};
-    if (auto read = shard.read_parts({&part, 1}); !read) return read;
-    if (auto added = of_own_file(add(piece)); !added) return added;
-  }
+  if (auto begun = start(region.info.size_bytes(), &region.info); !begun) return begun;
+  const auto added = read_in_blocks(shard, region, [&](Bytes piece) { return of_own_file(add(piece)); });
+  if (!added) return added;
   return of_own_file(finish());
 }
 

@@ -82,6 +82,11 @@ void make_file(detail::RegionAccess& access, const std::shared_ptr<ProtectedPath
   access.data = [file]() -> void* { return file->memory().data(); };
 }
 
+void replace_all(std::string& text, std::string_view from, const std::string& to) {
+  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
+}
+
 }  // namespace
 
 // A scalar or an array has the shape it was protected with; a container the extent it has now.
@@ -92,7 +97,8 @@ Regions::Region Regions::region_of(const std::string& name, detail::RegionAccess
                           : access.is_directory ? PathKind::directory
                                                 : PathKind::file;
     region.file = make_protected_path(access.file, kind, self_);
-    if (access.is_scratch) region.scratch_path = access.file;
+    region.path = access.is_scratch ? access.file : absolute_path(access.file);
+    region.is_scratch = access.is_scratch;
     make_file(access, region.file);
   }
   if (access.save) {
@@ -282,6 +288,32 @@ void Regions::release() {
   }
 }
 
+Status Regions::set_destination(const std::string& name, const std::string& path) {
+  const auto known = by_name_.find(name);
+  if (known == by_name_.end()) return fail(unknown(name));
+  Region& region = *known->second;
+  if (!region.info.is_file())
+    return fail(Code::invalid_argument, fmt::format("region \"{}\" is no file: it cannot have a destination", name),
+                "protect a file, or a scratch file, with this name");
+  const std::string whole = path.empty() ? path : absolute_path(path);
+  if (whole == region.path)
+    return fail(Code::invalid_argument, fmt::format("the destination of file \"{}\" is the file itself", name));
+  region.destination = whole;
+  return {};
+}
+
+Destinations Regions::destinations(Version version) const {
+  Destinations all;
+  for (const Region& region : regions_) {
+    if (region.destination.empty()) continue;
+    std::string path = region.destination;
+    replace_all(path, "{version}", std::to_string(version.value));
+    replace_all(path, "{rank}", std::to_string(self_.value));
+    all.push_back({region.info.name, std::move(path)});
+  }
+  return all;
+}
+
 void Regions::end_snapshot() {
   release();
   for (const Region& region : regions_) {
@@ -291,12 +323,10 @@ void Regions::end_snapshot() {
 
 const std::string* Regions::scratch_path(const std::string& name) const {
   const auto known = by_name_.find(name);
-  return known == by_name_.end() || known->second->scratch_path.empty() ? nullptr : &known->second->scratch_path;
+  return known == by_name_.end() || !known->second->is_scratch ? nullptr : &known->second->path;
 }
 
-bool Regions::have_scratch_files() const {
-  return std::ranges::any_of(regions_, [](const Region& region) { return !region.scratch_path.empty(); });
-}
+bool Regions::have_scratch_files() const { return std::ranges::any_of(regions_, &Region::is_scratch); }
 
 Status Regions::prepare_files() {
   for (const Region& region : regions_) {

@@ -18,6 +18,7 @@
 #include "format/region.hpp"
 #include "format/shard.hpp"
 #include "format/shard_plan.hpp"
+#include "recover/destinations.hpp"
 #include "reshape/share.hpp"
 #include "session/protected_path.hpp"
 #include "session/saved_object.hpp"
@@ -58,6 +59,11 @@ class Regions {
   void release();
   // After capture(): objects and files are written, or the snapshot has failed.
   void end_snapshot();
+  // Where a file is also written when a snapshot reaches L4; empty: nowhere. "{version}" and "{rank}" in it stand for
+  // numbers.
+  [[nodiscard]] Status set_destination(const std::string& name, const std::string& path);
+  // Those of a snapshot of this version.
+  [[nodiscard]] Destinations destinations(Version version) const;
   // Null: no region with this name is a scratch file.
   [[nodiscard]] const std::string* scratch_path(const std::string& name) const;
   [[nodiscard]] bool have_scratch_files() const;
@@ -101,7 +107,9 @@ class Regions {
     // One of them, or none; the functions above refer to it then.
     std::shared_ptr<SavedObject> object;
     std::shared_ptr<ProtectedPath> file;  // or a directory
-    std::string scratch_path;             // of a scratch file
+    std::string path;                     // of a file or directory
+    bool is_scratch = false;              // the file is a scratch file
+    std::string destination;              // of a file; empty: none
     bool fixed_size = false;              // a container that a restore must not resize
     detail::AnyKind kind;                 // what it is to the whole job, if its place does not tell
     std::uint64_t planned_elements = 0;   // of a container: those that the plan has

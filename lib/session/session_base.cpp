@@ -62,6 +62,10 @@ void SessionBase::protect_raw(const std::string& name, void* data, Element eleme
   protect_access(name, std::move(access));
 }
 
+void SessionBase::destination(const std::string& name, const std::string& path) {
+  answer(*impl_, impl_->regions().set_destination(name, path));
+}
+
 std::string SessionBase::make_scratch_file(const std::string& name, detail::AnyKind kind) {
   return answer(*impl_, impl_->scratch_file(name, std::move(kind)));
 }

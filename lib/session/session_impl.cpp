@@ -316,7 +316,8 @@ Status SessionImpl::write(Version version, LevelSet levels) {
             .levels = levels,
             .error = {},
             .notes = application_.notes.notes(),
-            .pin = application_.notes.pins()};
+            .pin = application_.notes.pins(),
+            .destinations = application_.regions.destinations(version)};
   if (written) {
     const auto bytes = try_to_write_shard_of(version);
     if (bytes) seal.bytes = *bytes;

@@ -260,6 +260,7 @@ RestoreResult SessionImpl::answer_to(const Offer& offer, const std::string& only
     taken.calls = *calls;
   }
   result.completes = !offer.fresh && application_.regions.have_to_complete(only);
+  if (!offer.fresh) result.destinations = application_.regions.destinations(offer.snapshot.version);
   const auto resized = application_.regions.resized_since(sizes);
   if (resized.empty()) return result;
   const ResizedRegion& first = resized.front();

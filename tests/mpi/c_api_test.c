@@ -249,6 +249,7 @@ static void check_wrong_arguments(cairn_session* session) {
   CHECK_ERROR(cairn_protect_object(session, "a", NULL, load_list, NULL), CAIRN_ERR_USAGE, "is empty");
   CHECK_ERROR(cairn_protect_file(session, "a", NULL), CAIRN_ERR_USAGE, "is empty");
   const char* path = "";
+  CHECK_ERROR(cairn_destination(session, "a", "there"), CAIRN_ERR_USAGE, "\"a\"");
   CHECK_ERROR(cairn_scratch_file(session, "a", NULL), CAIRN_ERR_USAGE, "path is NULL");
   CHECK_ERROR(cairn_scratch_file(session, "../a", &path), CAIRN_ERR_USAGE, "../a");
   CHECK(path == NULL);

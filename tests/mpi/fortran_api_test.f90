@@ -83,6 +83,7 @@ contains
     integer(int32) :: version
     type(MPI_Comm) :: comm
     integer :: first, ranks, members
+    character(512) :: there
     call check(code == CAIRN_OK, 'init')
     call MPI_Comm_rank(cairn_comm(session), rank)
     call cairn_watch(session, cairn_comm(session), code)
@@ -98,6 +99,9 @@ contains
     call check(code == CAIRN_OK .and. status%restored == min(first, 1), 'the report of the restore')
     call check(is_of_step(first), 'what came back')
     if (life == 'second') then
+      ! The first run has put it there at its end.
+      write (there, '(2a, i0)') trim(directory), '/there', rank
+      call check(lines_in_file(there) == first, 'a destination')
       reads_too_much = .true.
       call cairn_restore(session, code)
       call check_error(CAIRN_ERR_MISMATCH, 'object "points"')
@@ -322,6 +326,10 @@ contains
     call cairn_protect_directory(session, 'out', out_path, codes(13), kind=cairn_of_rank(rank))
     call cairn_scratch_file(session, 'lines.dat', scratch_path, codes(14), kind=cairn_of_rank(rank))
     call check(all(codes == CAIRN_OK), 'protect')
+    call cairn_destination(session, 'lines', trim(directory)//'/there{rank}', code)
+    call check(code == CAIRN_OK, 'destination')
+    call cairn_destination(session, 'step', trim(directory)//'/there', code)
+    call check_error(CAIRN_ERR_USAGE, 'no file')
   end subroutine
 
   ! As many lines as the step says, in the file and in one in the directory.

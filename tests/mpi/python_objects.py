@@ -85,6 +85,12 @@ with cairn.Session(MPI.COMM_WORLD, config) as session:
         raise AssertionError("a path as a name")
     except cairn.UsageError as error:
         expect("../state.bin" in str(error), error)
+    session.destination("lines", f"there-{{version}}-{rank}.txt")
+    try:
+        session.destination("step", "there")
+        raise AssertionError("a number has a destination")
+    except cairn.UsageError as error:
+        expect("no file" in str(error), error)
     if life == "first":
         expect(session.restore() is None, "a fresh start")
         with open(path, "w") as lines:
@@ -125,6 +131,8 @@ with cairn.Session(MPI.COMM_WORLD, config) as session:
             expect(lines.read() == f"line of rank {rank}\n", "the file")
         with open(f"{results}/part/one") as one:
             expect(one.read() == "one", "the directory")
+        with open(f"there-1-{rank}.txt") as lines:
+            expect(lines.read() == f"line of rank {rank}\n", "the file that L4 has put there")
         with open(scratch, "rb") as file:
             expect(file.read() == bytes([rank]) * 5000, "the scratch file")
         print("all came back", flush=True)

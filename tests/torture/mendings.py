@@ -30,8 +30,8 @@ MENDINGS = [
     # Objects and files of the application.
     Mending("files are put back before all ranks have read the same snapshot", [
         Edit("lib/session/protected_path.cpp",
-             "  }\n  return of_own_file(finish());\n",
-             "  }\n  return of_own_file(finish()).and_then([&] { return put_back(); });\n"),
+             "  if (!added) return added;\n  return of_own_file(finish());\n",
+             "  if (!added) return added;\n  return of_own_file(finish()).and_then([&] { return put_back(); });\n"),
     ], seen_by="Files.are_all_left_as_they_were_if_one_cannot_be_put_back", test="cluster_files"),
     Mending("what cannot be loaded on one rank is no error on the others", [
         Edit("lib/session/session_restore.cpp",
@@ -43,6 +43,31 @@ MENDINGS = [
              "  if (same) return {};\n",
              "  if (same || !same) return {};\n"),
     ], seen_by="Files.that_change_while_they_are_read_cost_a_snapshot", test="cluster_files"),
+    Mending("a scratch file that was restored, and not written again, is in the next snapshot", [
+        Edit("lib/session/scratch_file.cpp",
+             "  if (file().stamp() != restored_) return {};\n",
+             "  if (file().stamp() != restored_ || restored_) return {};\n"),
+    ], seen_by="ScratchFiles.that_one_rank_has_not_written_cost_a_snapshot_on_all_ranks", test="cluster_files"),
+    Mending("a scratch file stays after the snapshot that has it", [
+        Edit("lib/session/scratch_file.cpp",
+             "  restored_.reset();\n  (void)posix::remove_user_file(path());\n",
+             "  restored_.reset();\n"),
+    ], seen_by="ScratchFiles.are_in_the_snapshot_and_removed_after_it", test="cluster_files"),
+    Mending("scratch files that killed ranks have left stay in the node's store", [
+        Edit("lib/engine/engine_open.cpp",
+             "    remove_files_of_ranks(*head_.node.local, catalog_.contents, kept, head_.node.log);\n",
+             ""),
+    ], seen_by="ScratchFiles.of_earlier_runs_are_removed_at_the_next_start", test="cluster_files"),
+    Mending("a snapshot reaches L4, and its file not its destination", [
+        Edit("lib/engine/promoter.cpp",
+             "    status = agree(head_.heads, mine, \"node\");\n",
+             "    status = agree(head_.heads, mine ? mine : Status{}, \"node\");\n"),
+    ], seen_by="Destinations.that_cannot_be_written_keep_a_snapshot_from_l4_and_are_named", test="cluster_files"),
+    Mending("a snapshot that was restored has no destinations", [
+        Edit("lib/engine/restore_desk.cpp",
+             "    if (!result.destinations.empty()) answers.destinations",
+             "    if (false) answers.destinations"),
+    ], seen_by="Destinations.have_a_restored_snapshot_that_reaches_l4_at_the_end", test="cluster_files"),
     # Snapshots that are opened.
     Mending("a version that was rejected is given again", [
         Edit("lib/recover/plan.cpp",
@@ -423,11 +448,10 @@ MENDINGS = [
     ], seen_by="Pins.stay_in_the_global_store_beside_those_that_are_kept", test="cluster_pins"),
     Mending("a pin is written after its snapshot", [
         Edit("lib/engine/promoter.cpp",
-             "    status = agree(head_.heads, life_.renew_records().and_then([&] { return keep_pin(known); }), \"node\");\n"
-             "  }\n"
+             "life_.renew_records().and_then([&] { return keep_pin(known); }).and_then([&] {\n",
+             "life_.renew_records().and_then([&] {\n"),
+        Edit("lib/engine/promoter.cpp",
              "  if (status) status = strategy(level).protect(head_.heads, head_.node, known.manifest, turn);\n",
-             "    status = agree(head_.heads, life_.renew_records(), \"node\");\n"
-             "  }\n"
              "  if (status) status = strategy(level).protect(head_.heads, head_.node, known.manifest, turn);\n"
              "  if (status && !in_manifest) status = agree(head_.heads, keep_pin(known), \"node\");\n"),
     ], seen_by="Pins.crash_at_any_store_operation_leaves_a_snapshot_at_l4_pinned", test="cluster_pins"),

@@ -52,6 +52,7 @@ _FUNCTIONS = {
     "cairn_kind_like": [_session, c_char_p, c_char_p],
     "cairn_kind_of_rank": [_session, c_char_p, c_uint32],
     "cairn_scratch_file": [_session, c_char_p, POINTER(c_char_p)],
+    "cairn_destination": [_session, c_char_p, c_char_p],
     "cairn_unprotect": [_session, c_char_p],
     "cairn_snapshot": [_session, POINTER(c_uint32)],
     "cairn_snapshot_to": [_session, c_int, POINTER(c_uint32)],

@@ -159,6 +159,14 @@ class Session:
         self._regions[key] = os.fsdecode(path.value)
         return self._regions[key]
 
+    def destination(self, name: str, path: Path) -> None:
+        """When a snapshot reaches L4, writes the file that is protected as `name` also to `path`, for other programs.
+
+        "{version}" and "{rank}" in the path stand for their numbers. Nothing is removed there. "" ends it. See
+        cairn_destination. Local.
+        """
+        check(self._call("cairn_destination", _name(name), path_of(f'destination of "{name}"', path)))
+
     def _protect_path(self, what, name, path, kind):
         key = _name(name)
         check(self._call(f"cairn_protect_{what}", key, path_of(f'{what} "{name}"', path)))

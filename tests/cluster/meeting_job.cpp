@@ -46,6 +46,7 @@ MeetingJob::MeetingJob(Plan plan) : plan_(std::move(plan)), job_(plan_.seed) {
     first_.nodes.push_back({everyone->host_of_world[node.head.value], node.name, false});
   first_.roster = first_roster(*everyone, plan_.mode, plan_.config.recovery.spares).value();
   for (const auto& [process, operation] : plan_.deaths) job_.plan_death(process, operation);
+  for (const Process process : plan_.hidden) job_.hide_death_of(process);
   if (plan_.full_host) job_.refuse_starts_on(*plan_.full_host);
   if (plan_.loses_agreements) job_.lose_agreements();
 }
@@ -76,11 +77,13 @@ void MeetingJob::live(Process me, UlfmComm::Ptr comm) {
   PoolMember member(host, plan_.config, ThreadProcesses::id_of(me), std::move(*life));
   while (true) {
     if (plan_.stragglers.contains(me)) job_.block(me);
+    if (plan_.late.contains(me)) wait_for_others();
     PoolVote vote{.done = work(member),
                   .under_way = member.me().role == Role::rank,
                   .restored = member.life().state.repairs == 0 ? 7U : 0U};
     vote.rollback.can_stay = !plan_.obstructed.contains(me);
     if (!vote.rollback.can_stay) vote.rollback.obstacle = {"it is obstructed", rollback::Obstacle::Weight::known};
+    if (me == 0) vote.sick.nodes = plan_.sick;
     comes(member.life().state.repairs);
     const auto verdict = member.meet(vote, means);
     if (!verdict) return ends(me, std::to_string(static_cast<int>(verdict.error().code)));
@@ -145,6 +148,14 @@ void MeetingJob::comes(std::uint32_t repairs) {
   auto dead = job_.dead();
   const std::scoped_lock lock(mutex_);
   dead_before_.try_emplace(repairs + 1, std::move(dead));
+}
+
+void MeetingJob::wait_for_others() {
+  const auto somebody_has_come = [&] {
+    const std::scoped_lock lock(mutex_);
+    return !dead_before_.empty();
+  };
+  while (!somebody_has_come()) std::this_thread::sleep_for(kNap);
 }
 
 void MeetingJob::note(Process me, const PoolLife& life) {

@@ -26,7 +26,10 @@ class MeetingJob {
     std::uint64_t seed = 1;
     std::map<Process, std::uint64_t> deaths = {};  // at which own operation
     std::set<Process> stragglers = {};             // that come to no meeting
+    std::set<Process> late = {};                   // that do nothing until others have come to the first one
+    std::set<Process> hidden = {};                 // whose death is not reported
     std::set<Process> obstructed = {};             // that cannot stay in their calls, and know why
+    std::set<std::string> sick = {};               // nodes that process 0 alone knows to be sick
     std::optional<std::string> full_host = {};
     bool loses_agreements = false;
   };
@@ -60,6 +63,7 @@ class MeetingJob {
   [[nodiscard]] bool work(PoolMember& member) const;
   [[nodiscard]] bool has_whole_world(const PoolLife& life) const;
   void comes(std::uint32_t repairs);
+  void wait_for_others();
   void note(Process me, const PoolLife& life);
   void ends(Process me, const std::string& how);
   void wrong(const std::string& what);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "meeting_job.hpp"
+#include "repair/growth.hpp"
 
 namespace cairn::test {
 namespace {
@@ -15,6 +16,8 @@ using Outcome = MeetingJob::Outcome;
 using Process = MeetingJob::Process;
 
 const std::set<std::string> kOver{"the job is over"};
+
+std::set<std::string> error_of(Code code) { return {std::to_string(static_cast<int>(code))}; }
 
 Plan newcomers() {
   return {.hosts = std::vector<std::string>(6, "host"), .nodes = {3, 3}, .config = MeetingJob::with_newcomers()};
@@ -42,6 +45,10 @@ std::uint64_t expect_repaired_whenever_dies(const Plan& plan, Process victim) {
     const Outcome outcome = run(with_death);
     EXPECT_EQ(outcome.trouble, "") << text_of(with_death.deaths);
     EXPECT_EQ(outcome.endings, kOver) << text_of(with_death.deaths);
+    // No process is started for nothing.
+    if (may_grow(plan.config.recovery) && !outcome.lost.empty()) {
+      EXPECT_EQ(outcome.state.roster.size(), plan.hosts.size()) << text_of(with_death.deaths);
+    }
     if (testing::Test::HasFailure()) return operation;
     if (!outcome.dead.contains(victim)) return operation;
   }
@@ -90,7 +97,7 @@ TEST(Meeting, says_on_all_processes_that_no_spare_is_left) {
   plan.deaths = {{0, 1}, {1, 1}, {3, 1}, {4, 1}};
   const Outcome outcome = run(plan);
   EXPECT_EQ(outcome.trouble, "");
-  EXPECT_EQ(outcome.endings, std::set{std::to_string(static_cast<int>(Code::unrecoverable))});
+  EXPECT_EQ(outcome.endings, error_of(Code::unrecoverable));
 }
 
 TEST(Meeting, reaches_members_that_an_agreement_has_missed) {
@@ -102,6 +109,27 @@ TEST(Meeting, reaches_members_that_an_agreement_has_missed) {
     ASSERT_EQ(outcome.trouble, "") << text_of(plan.deaths);
     ASSERT_EQ(outcome.endings, kOver) << text_of(plan.deaths);
   }
+}
+
+TEST(Meeting, waits_for_those_that_come_late) {
+  for (const Process late : {0U, 2U, 3U, 5U, 8U}) {
+    Plan plan = spares();
+    plan.deaths = {{1, 1}};
+    plan.late = {late};
+    const Outcome outcome = run(plan);
+    EXPECT_EQ(outcome.trouble, "");
+    EXPECT_EQ(outcome.endings, kOver);
+    EXPECT_EQ(outcome.dead, std::set<Process>{1});
+  }
+}
+
+TEST(Meeting, ends_the_job_if_mpi_never_reports_a_death) {
+  Plan plan = spares();
+  plan.deaths = {{1, 1}, {2, 1}};
+  plan.hidden = {2};  // a head
+  const Outcome outcome = run(plan);
+  EXPECT_EQ(outcome.trouble, "");
+  EXPECT_EQ(outcome.endings, error_of(Code::communication));
 }
 
 TEST(Meeting, kills_and_replaces_those_that_do_not_come) {
@@ -129,6 +157,30 @@ TEST(Meeting, lets_only_the_lost_ranks_roll_back_if_all_others_can_stay) {
   EXPECT_EQ(outcome.reasons, (std::map<std::uint32_t, std::uint32_t>{{1, 1}}));
 }
 
+// The node of rank 1, after the death of its first process.
+std::string node_of_replacement(const std::set<std::string>& sick) {
+  Plan plan = spares();
+  plan.nodes = {3, 3, 2, 1};
+  plan.config.localize.on = true;
+  plan.config.localize.act = localize::Act::avoid;
+  plan.sick = sick;
+  plan.deaths = {{1, 1}};
+  const Outcome outcome = run(plan);
+  EXPECT_EQ(outcome.trouble, "");
+  EXPECT_EQ(outcome.endings, kOver);
+  for (const Member& member : outcome.state.roster) {
+    if (member.role == Member::Role::rank && member.rank == Rank{1}) return outcome.state.nodes[member.node.value].node;
+  }
+  return "none";
+}
+
+TEST(Meeting, takes_spares_last_on_nodes_that_any_process_knows_to_be_sick) {
+  const std::string first = node_of_replacement({});
+  const std::string second = node_of_replacement({first});
+  EXPECT_NE(second, first);
+  EXPECT_EQ(node_of_replacement({first, second}), first);
+}
+
 TEST(Growth, replaces_a_process_that_dies_at_any_operation_by_a_new_one) {
   for (Process victim = 0; victim < 6; ++victim) EXPECT_GT(expect_repaired_whenever_dies(newcomers(), victim), 2U);
 }
@@ -146,6 +198,32 @@ TEST(Growth, replaces_new_processes_that_die_at_any_operation) {
   plan.deaths[2] = 1;
   EXPECT_GT(expect_repaired_whenever_dies(plan, 6), 12U);
   EXPECT_GT(expect_repaired_whenever_dies(plan, 7), 12U);
+}
+
+TEST(Growth, comes_to_one_end_whichever_processes_die_at_the_same_time) {
+  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+    std::mt19937_64 draw(seed);
+    Plan plan = newcomers();
+    plan.seed = seed;
+    const std::uint64_t deaths = 2 + draw() % 3;
+    for (std::uint64_t i = 0; i < deaths; ++i) {
+      const auto victim = static_cast<Process>(draw() % 9);  // also newcomers
+      plan.deaths[victim] = 1 + draw() % 40;
+    }
+    const auto planned = plan.deaths;
+    const Outcome outcome = run(std::move(plan));
+    ASSERT_EQ(outcome.trouble, "") << "seed " << seed << ": " << text_of(planned);
+    ASSERT_EQ(outcome.endings, kOver) << "seed " << seed << ": " << text_of(planned);
+  }
+}
+
+TEST(Growth, ends_the_job_on_all_processes_if_no_new_one_ever_lives) {
+  Plan plan = newcomers();
+  plan.deaths[1] = 1;
+  for (Process newcomer = 6; newcomer < 20; ++newcomer) plan.deaths[newcomer] = 1;
+  const Outcome outcome = run(plan);
+  EXPECT_EQ(outcome.trouble, "");
+  EXPECT_EQ(outcome.endings, error_of(Code::communication));
 }
 
 TEST(Growth, starts_new_processes_elsewhere_if_a_host_takes_none) {

@@ -207,7 +207,7 @@ class ThreadUlfmComm final : public UlfmComm {
     return call;
   }
 
-  [[nodiscard]] bool is_dead(Process process) const { return job_.threads_.at(process).dead; }
+  [[nodiscard]] bool is_dead(Process process) const { return job_.is_known_to_be_dead(process); }
   [[nodiscard]] bool some_died(const std::vector<Process>& members) const {
     return std::ranges::any_of(members, [&](Process member) { return is_dead(member); });
   }
@@ -453,8 +453,12 @@ std::uint64_t ThreadJob::draw(std::uint64_t a, std::uint64_t b, std::uint64_t c)
   return drawn;
 }
 
+bool ThreadJob::is_known_to_be_dead(Process process) const {
+  return threads_.at(process).dead && !hidden_.contains(process);
+}
+
 bool ThreadJob::knows(Process observer, Process dead) {
-  if (!threads_.at(dead).dead) return false;
+  if (!is_known_to_be_dead(dead)) return false;
   return ++threads_.at(observer).looks[dead] > draw(observer, dead, 1) % kMostLooks;
 }
 

@@ -45,6 +45,8 @@ class ThreadJob {
   void plan_death(Process process, std::uint64_t at_operation) { deaths_[process] = at_operation; }
   // An agreement with members that may come late, during which a process dies, does not reach its last member.
   void lose_agreements() { loses_agreements_ = true; }
+  // No communicator notices that this process dies; its host sees that it is gone.
+  void hide_death_of(Process process) { hidden_.insert(process); }
   // This host takes no new processes.
   void refuse_starts_on(std::string host) { full_hosts_.insert(std::move(host)); }
   // Returns when all processes have ended. Once.
@@ -89,6 +91,8 @@ class ThreadJob {
   void wait(Lock& lock, Process me, const std::function<bool()>& done, const std::function<bool()>& meanwhile = {});
   [[noreturn]] void give_up(const std::string& why);
   [[nodiscard]] std::uint64_t draw(std::uint64_t a, std::uint64_t b, std::uint64_t c) const;
+  // To those who look long enough.
+  [[nodiscard]] bool is_known_to_be_dead(Process process) const;
   [[nodiscard]] bool knows(Process observer, Process dead);
 
   const std::uint64_t seed_;
@@ -98,6 +102,7 @@ class ThreadJob {
   Program program_;
   std::map<Process, std::uint64_t> deaths_;
   std::set<std::string> full_hosts_;
+  std::set<Process> hidden_;
   bool loses_agreements_ = false;
   std::map<Process, Thread> threads_;
   std::uint32_t running_ = 0;

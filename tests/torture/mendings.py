@@ -858,6 +858,16 @@ MENDINGS = [
              "  life.processes = decision.processes;\n",
              ""),
     ], seen_by="Meeting.comes_to_one_pool_whichever_operation_a_process_dies_at", test="cluster_meeting"),
+    Mending("processes wait for ever for one whose death MPI never reports", [
+        Edit("lib/repair/unreported_deaths.cpp",
+             "    if (now - since < kLongestUnreported) continue;\n",
+             "    if (now - since >= std::chrono::seconds(0)) continue;\n"),
+    ], seen_by="Meeting.ends_the_job_if_mpi_never_reports_a_death", test="cluster_meeting"),
+    Mending("new processes are started again and again though none lives", [
+        Edit("lib/repair/growth.cpp",
+             "      ++state.failed_growths;\n",
+             ""),
+    ], seen_by="Growth.ends_the_job_on_all_processes_if_no_new_one_ever_lives", test="cluster_meeting"),
     Mending("a process that does not come to a repair is waited for", [
         Edit("lib/repair/muster.cpp",
              "    if (!neighbour.has_joined && !host_.is_gone(neighbour.process)) end(neighbour);\n",

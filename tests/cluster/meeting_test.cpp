@@ -35,6 +35,18 @@ std::string text_of(const std::map<Process, std::uint64_t>& deaths) {
   return text;
 }
 
+// Two to four of the first nine processes die, each at one of its first `operations` operations.
+Plan with_drawn_deaths(Plan plan, std::uint64_t seed, std::uint64_t operations) {
+  std::mt19937_64 draw(seed);
+  plan.seed = seed;
+  const std::uint64_t deaths = 2 + draw() % 3;
+  for (std::uint64_t i = 0; i < deaths; ++i) {
+    const auto victim = static_cast<Process>(draw() % 9);
+    plan.deaths[victim] = 1 + draw() % operations;
+  }
+  return plan;
+}
+
 // One of the job's processes dies at its n-th operation, for all n, besides those that the plan says. Returns how many
 // jobs there were.
 std::uint64_t expect_repaired_whenever_dies(const Plan& plan, Process victim) {
@@ -73,20 +85,12 @@ TEST(Meeting, comes_to_one_pool_whichever_operation_of_it_another_process_dies_a
 
 TEST(Meeting, comes_to_one_end_whichever_processes_die_at_the_same_time) {
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
-    std::mt19937_64 draw(seed);
-    Plan plan = spares();
-    plan.seed = seed;
-    const std::uint64_t deaths = 2 + draw() % 3;
-    for (std::uint64_t i = 0; i < deaths; ++i) {
-      const auto victim = static_cast<Process>(draw() % 9);
-      plan.deaths[victim] = 1 + draw() % 30;
-    }
-    const auto planned = plan.deaths;
-    const Outcome outcome = run(std::move(plan));
-    ASSERT_EQ(outcome.trouble, "") << "seed " << seed << ": " << text_of(planned);
-    ASSERT_EQ(outcome.endings.size(), 1U) << "seed " << seed << ": " << text_of(planned);
+    const Plan plan = with_drawn_deaths(spares(), seed, 30);
+    const Outcome outcome = run(plan);
+    ASSERT_EQ(outcome.trouble, "") << "seed " << seed << ": " << text_of(plan.deaths);
+    ASSERT_EQ(outcome.endings.size(), 1U) << "seed " << seed << ": " << text_of(plan.deaths);
     if (outcome.dead.size() <= 2) {
-      ASSERT_EQ(outcome.endings, kOver) << "seed " << seed << ": " << text_of(planned);
+      ASSERT_EQ(outcome.endings, kOver) << "seed " << seed << ": " << text_of(plan.deaths);
     }
   }
 }
@@ -202,18 +206,10 @@ TEST(Growth, replaces_new_processes_that_die_at_any_operation) {
 
 TEST(Growth, comes_to_one_end_whichever_processes_die_at_the_same_time) {
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
-    std::mt19937_64 draw(seed);
-    Plan plan = newcomers();
-    plan.seed = seed;
-    const std::uint64_t deaths = 2 + draw() % 3;
-    for (std::uint64_t i = 0; i < deaths; ++i) {
-      const auto victim = static_cast<Process>(draw() % 9);  // also newcomers
-      plan.deaths[victim] = 1 + draw() % 40;
-    }
-    const auto planned = plan.deaths;
-    const Outcome outcome = run(std::move(plan));
-    ASSERT_EQ(outcome.trouble, "") << "seed " << seed << ": " << text_of(planned);
-    ASSERT_EQ(outcome.endings, kOver) << "seed " << seed << ": " << text_of(planned);
+    const Plan plan = with_drawn_deaths(newcomers(), seed, 40);  // newcomers die, too
+    const Outcome outcome = run(plan);
+    ASSERT_EQ(outcome.trouble, "") << "seed " << seed << ": " << text_of(plan.deaths);
+    ASSERT_EQ(outcome.endings, kOver) << "seed " << seed << ": " << text_of(plan.deaths);
   }
 }
 

@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <iterator>
 #include <string>
 #include <vector>
 
@@ -17,6 +16,7 @@
 #include "store/posix/posix_store.hpp"
 #include "support/facts.hpp"
 #include "support/temp_directory.hpp"
+#include "support/text_files.hpp"
 
 namespace cairn {
 namespace {
@@ -27,11 +27,6 @@ namespace fs = std::filesystem;
 
 constexpr uid_t kSomebody = 12345;
 
-std::string text_of_file(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
 // A job's store on tmpfs or on disk, and a file of the user's that is none of its business.
 class Doors : public testing::TestWithParam<const char*> {
  protected:
@@ -39,7 +34,7 @@ class Doors : public testing::TestWithParam<const char*> {
 
   [[nodiscard]] std::string job() const { return root_.path() + "/heat"; }
   [[nodiscard]] std::string precious() const { return elsewhere_.path() + "/precious"; }
-  [[nodiscard]] bool precious_is_whole() const { return text_of_file(precious()) == std::string(8192, 'p'); }
+  [[nodiscard]] bool precious_is_whole() const { return test::text_of_file(precious()) == std::string(8192, 'p'); }
   [[nodiscard]] Result<std::shared_ptr<Store>> open() const { return PosixStore::open(root_.path(), "heat"); }
 
   test::TempDirectory root_{GetParam()};

@@ -82,8 +82,8 @@ Status Engine::begin(const EngineSetup& setup) {
   if (status) status = choose_layout(*roll);
   remember_sick();
   if (status) status = restores_.take_inventory(*roll);
-  // The ranks record no calls, and write no files, before they hear that the life has opened. A start that is refused
-  // removes nothing.
+  // Ranks record calls and write files only once they know that the life has opened. A start that is refused removes
+  // nothing.
   if (status) {
     const auto kept = head_.options.keeps_calls ? std::span<const Rank>(head_.ranks) : std::span<const Rank>();
     remove_recorded_calls(*head_.node.local, kept, head_.node.log);

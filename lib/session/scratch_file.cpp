@@ -18,8 +18,8 @@ ScratchFile::ScratchFile(const std::string& path, Rank self) : ProtectedFile(pat
 ScratchFile::~ScratchFile() { (void)posix::remove_user_file(path()); }
 
 Status ScratchFile::open() {
-  std::error_code error;
-  if (!std::filesystem::exists(std::filesystem::symlink_status(path(), error)))
+  std::error_code error;  // what cannot be read is not missing
+  if (std::filesystem::symlink_status(path(), error).type() == std::filesystem::file_type::not_found)
     return fail(Error{Code::io, "has not been written for this snapshot", kWriteIt}.in_file(path()));
   if (auto opened = ProtectedFile::open(); !opened) return opened;
   if (file().stamp() != restored_) return {};

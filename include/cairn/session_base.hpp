@@ -124,6 +124,9 @@ template <class T>
 concept Unknown =
     std::is_class_v<T> && !std::ranges::view<T> && !PlainContainer<T> && !PlainObject<T> && !HasRegionTraits<T>;
 
+// What a path names.
+enum class PathKind { file, directory, scratch_file };
+
 // How the session reaches a region's bytes. The functions are called at each snapshot and restore.
 struct RegionAccess {
   Element element = Element::opaque;
@@ -134,13 +137,12 @@ struct RegionAccess {
   std::function<std::size_t()> elements;    // empty: as the shape says
   std::function<void(std::size_t)> resize;  // empty: cannot change
   std::function<void*()> data;
-  bool fixed_size = false;    // restore() must not call `resize`
-  std::string file;           // path of a file, which has none of the functions above
-  bool is_directory = false;  // the path is that of a directory
-  bool is_scratch = false;    // or that of a scratch file
-  SaveObject save;            // of an object, which has none either
-  LoadObject load;            // the same
-  AnyKind kind;               // what it is to the whole job; of a part of a global array none
+  bool fixed_size = false;              // restore() must not call `resize`
+  std::string file;                     // path of a file, which has none of the functions above
+  PathKind path_kind = PathKind::file;  // what the path names
+  SaveObject save;                      // of an object, which has none either
+  LoadObject load;                      // the same
+  AnyKind kind;                         // what it is to the whole job; of a part of a global array none
 };
 
 }  // namespace detail
@@ -686,7 +688,7 @@ class SessionBase {
   }
   static detail::RegionAccess access_to_directory(const std::string& path) {
     detail::RegionAccess access = access_to_file(path);
-    access.is_directory = true;
+    access.path_kind = detail::PathKind::directory;
     return access;
   }
   static detail::RegionAccess access_to_saved(SaveObject save, LoadObject load) {

@@ -67,7 +67,7 @@ int cairn_protect_directory(cairn_session* session, const char* name, const char
   return cairn::bind::with(session, [&](const cairn::Session&) {
     cairn::detail::RegionAccess access;
     access.file = cairn::bind::text_or_empty(path);
-    access.is_directory = true;
+    access.path_kind = cairn::detail::PathKind::directory;
     session->protect(cairn::bind::text_or_empty(name), std::move(access));
     return CAIRN_OK;
   });

@@ -69,6 +69,7 @@ Status OpenSnapshotImpl::extract(const std::string& name, const std::string& pat
                                                     name, snapshot_.version.value, there.info.type_text()));
   if (path.empty())
     return fail(Code::invalid_argument, fmt::format("region \"{}\" cannot be written: the path is empty", name));
+  using detail::PathKind;
   const PathKind kind = is_directory(there.info) ? PathKind::directory : PathKind::file;
   const auto made = make_protected_path(path, kind, session_->rank());
   const auto done = made->prepare(*shard_, there).and_then([&] { return made->put_back(); });

@@ -196,11 +196,11 @@ void ProtectedDirectory::drop() {
   left_ = 0;
 }
 
-std::shared_ptr<ProtectedPath> make_protected_path(const std::string& path, PathKind kind, Rank self) {
+std::shared_ptr<ProtectedPath> make_protected_path(const std::string& path, detail::PathKind kind, Rank self) {
   switch (kind) {
-    case PathKind::file: break;
-    case PathKind::directory: return std::make_shared<ProtectedDirectory>(path, self);
-    case PathKind::scratch_file: return std::make_shared<ScratchFile>(path, self);
+    case detail::PathKind::file: break;
+    case detail::PathKind::directory: return std::make_shared<ProtectedDirectory>(path, self);
+    case detail::PathKind::scratch_file: return std::make_shared<ScratchFile>(path, self);
   }
   return std::make_shared<ProtectedFile>(path, self);
 }

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include <cairn/session_base.hpp>
+
 #include "base/ids.hpp"
 #include "format/directory_table.hpp"
 #include "session/protected_path.hpp"
@@ -67,7 +69,7 @@ class ProtectedDirectory final : public ProtectedPath {
 };
 
 // What protects this path.
-enum class PathKind { file, directory, scratch_file };
-[[nodiscard]] std::shared_ptr<ProtectedPath> make_protected_path(const std::string& path, PathKind kind, Rank self);
+[[nodiscard]] std::shared_ptr<ProtectedPath> make_protected_path(const std::string& path, detail::PathKind kind,
+                                                                 Rank self);
 
 }  // namespace cairn

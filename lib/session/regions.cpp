@@ -76,7 +76,7 @@ void make_object(detail::RegionAccess& access, const std::shared_ptr<SavedObject
 
 // In an exchange with other ranks it is in memory.
 void make_file(detail::RegionAccess& access, const std::shared_ptr<ProtectedPath>& file) {
-  access.type_name = access.is_directory ? kDirectoryType : kFileType;
+  access.type_name = access.path_kind == detail::PathKind::directory ? kDirectoryType : kFileType;
   access.elements = [file] { return file->size(); };
   access.resize = [file](std::size_t bytes) { file->use_memory(bytes); };
   access.data = [file]() -> void* { return file->memory().data(); };
@@ -93,12 +93,9 @@ void replace_all(std::string& text, std::string_view from, const std::string& to
 Regions::Region Regions::region_of(const std::string& name, detail::RegionAccess access) const {
   Region region;
   if (!access.file.empty()) {
-    const PathKind kind = access.is_scratch     ? PathKind::scratch_file
-                          : access.is_directory ? PathKind::directory
-                                                : PathKind::file;
-    region.file = make_protected_path(access.file, kind, self_);
-    region.path = access.is_scratch ? access.file : absolute_path(access.file);
-    region.is_scratch = access.is_scratch;
+    region.file = make_protected_path(access.file, access.path_kind, self_);
+    region.is_scratch = access.path_kind == detail::PathKind::scratch_file;
+    region.path = region.is_scratch ? access.file : absolute_path(access.file);
     make_file(access, region.file);
   }
   if (access.save) {

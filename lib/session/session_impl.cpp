@@ -92,7 +92,7 @@ Result<std::string> SessionImpl::scratch_file(const std::string& name, detail::A
   if (known == nullptr || *known != path) {
     detail::RegionAccess access;
     access.file = path;
-    access.is_scratch = true;
+    access.path_kind = detail::PathKind::scratch_file;
     access.kind = std::move(kind);
     if (auto status = protect(name, std::move(access)); !status) return fail(status.error());
   } else if (kind.index() != 0) {

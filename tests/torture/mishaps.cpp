@@ -29,6 +29,9 @@ Place place_of(const Mishap& mishap) { return is_global(mishap.kind) ? Place() :
 
 bool is_mark(const std::string& path) { return path == names::chain_mark().path; }
 
+// What only says how the present run does: the next run replaces it, whoever wrote it.
+bool is_of_one_run(const std::string& path) { return path == names::watch().path || path == names::symptoms().path; }
+
 // Of the directory that it is in.
 auto snapshot_of(const std::string& path) { return names::parse_snapshot(path.substr(0, path.find('/'))); }
 
@@ -198,7 +201,7 @@ std::string Mishaps::end_of_others(const Circumstances& life, bool began_fresh, 
     // Without its mark nothing that a store has can be told from what is damaged; and a directory that is being written
     // or removed is no snapshot, whatever is in it.
     const bool may_go = !could_be_read || is_partial || (began_fresh && is_mark(others.path)) ||
-                        without_mark_.contains(place_of(others.mishap));
+                        without_mark_.contains(place_of(others.mishap)) || is_of_one_run(others.path);
     if (!as_it_was && !may_go) wrong = others.path + " is newer or has another key, and was not left as it is";
     if (!as_it_was || took_snapshots) hurt(others.mishap);
     if (!as_it_was) continue;

@@ -1,6 +1,7 @@
 #include "engine/seal_desk.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -221,7 +222,8 @@ void SealDesk::conclude(Version version, const Sealing& sealing) {
   const LevelId own = head_.node.levels.of_own_shards();
   known.complete.add(own);
   known.sealed = seconds_of_today();
-  known.due = sealing.levels & head_.usable;
+  owed_.add(sealing.levels);
+  known.due = std::exchange(owed_, {}) & head_.usable;
   known.due.remove(own);
   known.asked = known.due;
   if (auto layout = LayoutChange::settle(sealing.vote, sealing.offered))
@@ -233,12 +235,14 @@ void SealDesk::conclude(Version version, const Sealing& sealing) {
   promoter_.retire_old();
 }
 
-// The number stays used; what was written of it is given back.
+// The number stays used; what was written of it is given back. The next version goes where this one was to go: else the
+// job would be less safe until that level is due again.
 void SealDesk::abandon(Version version, const Sealing& sealing, const Error& objection) {
   const Identity id = head_.identity(version);
   const Error cause = sealing.vote.left() ? objection : sealing.error.value_or(objection);
   const Error error = cause.in(fmt::format("version {} is abandoned", version.value));
   head_.log_storage_error(sealing.vote.failed_node() == head_.node.me, head_.node.levels.of_own_shards(), error);
+  owed_.add(sealing.vote.levels());
   catalog_.known.erase(id);
   if (auto status = catalog_.retire(head_.node.dir(id)); !status) head_.node.log.warning("{}", status.error().text());
   if (const auto left = sealing.vote.left(); left && !head_.left) head_.heed(left_before(version, *left));

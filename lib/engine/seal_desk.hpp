@@ -104,6 +104,7 @@ class SealDesk {
   Result<RestoreRequest> request_;
   bool for_label_ = false;
   Version last_version_;
+  LevelSet owed_;  // what abandoned versions were to reach; the same on all heads
   bool space_checked_ = false;
 };
 

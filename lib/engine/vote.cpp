@@ -106,6 +106,10 @@ std::optional<Vote::AgreedLayout> Vote::layout() const {
 
 bool Vote::nothing_is_left() const { return words_[kSealing] == 0; }
 
+LevelSet Vote::levels() const {
+  return all_gave_the_same(kDue) ? LevelSet::of_bits(static_cast<std::uint8_t>(words_[kDue])) : LevelSet{};
+}
+
 Version Vote::highest() const { return Version{static_cast<std::uint32_t>(words_[kHighest])}; }
 
 std::optional<Error> Vote::different_calls() const {

@@ -62,6 +62,8 @@ class Vote {
   [[nodiscard]] std::optional<Error> objection() const;
   // The node that could not seal its part; where several could not, one of them.
   [[nodiscard]] std::optional<NodeId> failed_node() const;
+  // What the version was to reach, where all heads that had it said the same; else nothing.
+  [[nodiscard]] LevelSet levels() const;
   [[nodiscard]] Version highest() const;
   // The layout that all heads would like to change to; none: they would not, or to different ones.
   struct AgreedLayout {

@@ -1,9 +1,11 @@
 // A store that is full or fails costs a snapshot, not the run: snapshot() does not throw, the log says so once, and
 // wait() and finalize() throw if the newest snapshot is not as safe as asked.
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <new>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -104,6 +106,22 @@ TEST(StorageError, of_background_work_is_no_exception_but_of_wait_for_that_level
     EXPECT_THAT(thrown_by([&] { session.wait(LevelId::partner); }), Fails(ErrorKind::storage, {"version 2"}));
     // At the end the newest snapshot is safer than was asked.
   }));
+}
+
+// Else a node that is lost before the level is due again would take all newer snapshots along.
+TEST(StorageError, lets_the_next_snapshot_reach_the_levels_of_one_that_is_abandoned) {
+  RefusingJob refusing(".shard");
+  refusing.job.run_well_and_die(after_restore([](JobSession& session, Steps& steps) {
+    steps.advance_by(3);
+    // It waits for what the rank itself has asked for: the heads still raise version 3.
+    EXPECT_THAT(thrown_by([&] { session.wait(LevelId::partner); }), Fails(ErrorKind::storage, {"version 2"}));
+    constexpr int kMostLooks = 60'000;  // a minute
+    for (int look = 0; look < kMostLooks && session.safe_version(LevelId::partner) < 3; ++look)
+      std::this_thread::sleep_for(std::chrono::milliseconds{1});
+    EXPECT_EQ(session.safe_version(LevelId::partner), 3U);
+  }));
+  refusing.job.lose(1);
+  refusing.job.run([](JobSession& session) { EXPECT_EQ(Steps(session).restore(), 3U); });
 }
 
 void expect_one_line_of(const std::string& ending, const Things& what) {

@@ -27,6 +27,11 @@ class Mending(NamedTuple):
 
 
 MENDINGS = [
+    Mending("after an abandoned snapshot, its levels wait until they are due again", [
+        Edit("lib/engine/seal_desk.cpp",
+             "  owed_.add(sealing.vote.levels());\n",
+             ""),
+    ], seen_by="StorageError.lets_the_next_snapshot_reach_the_levels_of_one_that_is_abandoned", test="cluster_faults"),
     # Objects and files of the application.
     Mending("files are put back before all ranks have read the same snapshot", [
         Edit("lib/session/protected_path.cpp",

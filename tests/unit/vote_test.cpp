@@ -110,6 +110,14 @@ TEST(Vote, objects_to_different_levels_safe_points_and_versions) {
               Fails(Code::invalid_argument, {"version 4", "version 5"}));
 }
 
+TEST(Vote, knows_the_levels_that_all_heads_with_a_version_have_named) {
+  Vote failed = kGood;
+  failed.fail(NodeId{1}, Code::no_space);
+  EXPECT_EQ(reduced({kGood, failed, Vote::on_nothing(NodeId{2}, Version{3}, {})}).levels(), levels(LevelId::local));
+  EXPECT_EQ(reduced({kGood, Vote::on(Version{4}, levels(LevelId::partner), 9)}).levels(), LevelSet{});
+  EXPECT_EQ(reduced({Vote::on_nothing(NodeId{2}, Version{3}, {})}).levels(), LevelSet{});
+}
+
 TEST(Vote, objects_where_the_ranks_of_a_node_have_gone_on_without_it) {
   const Error error = objection_to({kGood, Vote::on_nothing(NodeId{1}, Version{3}, {}), kGood});
   EXPECT_THAT(error, Fails(Code::invalid_argument, {"node 1"}));

@@ -27,6 +27,7 @@ class Mending(NamedTuple):
 
 
 MENDINGS = [
+    # Snapshots that are abandoned.
     Mending("after an abandoned snapshot, its levels wait until they are due again", [
         Edit("lib/engine/seal_desk.cpp",
              "  owed_.add(sealing.vote.levels());\n",

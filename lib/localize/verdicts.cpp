@@ -26,6 +26,15 @@ bool renew(Verdict& standing, const Verdict& now) {
   return !same;
 }
 
+// Whether a fault may be all that an undetermined verdict on the same node is about. A fault of a rank does not answer
+// what somebody suspects of its node.
+bool may_answer(const Verdict& fault, const Verdict& undetermined) {
+  const auto is_suspected = [](const Observation& seen) { return seen.kind == SymptomKind::suspected; };
+  return fault.suspect.node == undetermined.suspect.node &&
+         (!is_of_rank(fault.fault) || undetermined.suspect.rank.has_value() ||
+          std::ranges::none_of(undetermined.evidence, is_suspected));
+}
+
 bool is_about(const Verdict& verdict, NodeId node) {
   if (verdict.fault != Fault::partition) return verdict.suspect.node == node;
   return std::ranges::find(verdict.nodes, node) != verdict.nodes.end();
@@ -71,10 +80,10 @@ std::vector<Verdict> OwnVerdicts::add(const Verdict& verdict, const RuleSet& rul
     if (grown || renewed) news.push_back(same->verdict);
     return news;
   }
-  const auto about_node = [&](const Standing& one) { return one.verdict.suspect.node == verdict.suspect.node; };
-  if (verdict.fault == Fault::undetermined && std::ranges::any_of(standing_, about_node)) return news;
+  const auto answers = [&](const Standing& one) { return may_answer(one.verdict, verdict); };
+  if (verdict.fault == Fault::undetermined && std::ranges::any_of(standing_, answers)) return news;
   std::erase_if(standing_, [&](Standing& one) {
-    const bool replaced = about_node(one) && one.verdict.fault == Fault::undetermined;
+    const bool replaced = one.verdict.fault == Fault::undetermined && may_answer(verdict, one.verdict);
     if (replaced) one.verdict.withdrawn = true, news.push_back(one.verdict);
     return replaced;
   });

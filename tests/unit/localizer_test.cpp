@@ -173,6 +173,26 @@ TEST(Localizer, keeps_a_suspicion_for_ten_minutes_if_no_probe_finds_anything) {
   EXPECT_TRUE(network[0].localizer->standing().empty());
 }
 
+// In either order.
+TEST(Localizer, keeps_what_somebody_suspects_of_a_node_when_a_rank_of_it_dies) {
+  for (const bool suspected_first : {true, false}) {
+    Network network(7);
+    network[5].rank_process.alive = false;
+    const auto suspect = [&] {
+      network[1].localizer->report(
+          {SymptomKind::suspected, {NodeId{5}, std::nullopt}, NodeId{1}, network.now, 1, "hot"});
+      network.run(seconds(2));
+    };
+    if (suspected_first) suspect();
+    network[5].localizer->report({SymptomKind::process_failed, {NodeId{5}, Rank{11}}, NodeId{5}, network.now, 1});
+    network.run(seconds(2));
+    if (!suspected_first) suspect();
+    std::vector<Fault> standing;
+    for (const Verdict& verdict : network[0].localizer->standing()) standing.push_back(verdict.fault);
+    EXPECT_THAT(standing, testing::UnorderedElementsAre(Fault::undetermined, Fault::process_dead));
+  }
+}
+
 TEST(Localizer, confirms_by_itself_what_somebody_suspects) {
   Network network(7);
   network[5].node_state.store_refused = 1;

@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <functional>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
@@ -40,6 +41,30 @@ class Nobody final : public Observer {
   void named(std::uint64_t /*comm*/, std::string_view /*name*/) override {}
 };
 
+// Those of this process. A callback of MPI may open or end sessions while a call lasts, and the call keeps the list
+// that it has begun with. So a list does not grow, and remove() goes through all of them.
+class Observers {
+ public:
+  void add(Observer& observer) {
+    std::vector<Observer*>& list = lists_.back();
+    const auto place = std::ranges::find(list, &nobody_);
+    if (place != list.end()) {
+      *place = &observer;
+    } else {
+      lists_.push_back(list);
+      lists_.back().push_back(&observer);
+    }
+  }
+  void remove(const Observer& observer) {
+    for (std::vector<Observer*>& list : lists_) std::ranges::replace(list, &observer, &nobody_);
+  }
+  [[nodiscard]] std::span<Observer* const> all() const { return lists_.back(); }
+
+ private:
+  Nobody nobody_;
+  std::list<std::vector<Observer*>> lists_{1};  // each larger than the one before it
+};
+
 // All families of this process. MPI reuses the handle of a communicator that was freed.
 class Registry {
  public:
@@ -48,7 +73,7 @@ class Registry {
     auto& place = member_of_[comm];
     if (place) tell_of_end(*place);
     place = std::move(member);
-    for (Observer* const observer : observers_)
+    for (Observer* const observer : observers_.all())
       observer->joined({place->id, 0, static_cast<std::uint32_t>(place->ranks.size()), 0});
     change();
   }
@@ -64,7 +89,7 @@ class Registry {
     const std::scoped_lock lock(mutex_);
     const auto found = member_of_.find(comm);
     if (found == member_of_.end()) return;
-    for (Observer* const observer : observers_) observer->named(found->second->id, name);
+    for (Observer* const observer : observers_.all()) observer->named(found->second->id, name);
   }
   void remove(const Family* family) {
     const std::scoped_lock lock(mutex_);
@@ -110,25 +135,19 @@ class Registry {
   }
   [[nodiscard]] bool any_begun() const { return under_way_ > 0; }
 
-  // Calls under way hold a span of this list, so it never shrinks, and takes the place of one that has left.
   void add(Observer& observer) {
     const std::scoped_lock lock(mutex_);
-    const auto place = std::ranges::find(observers_, &nobody_);
-    if (place == observers_.end()) {
-      observers_.push_back(&observer);
-    } else {
-      *place = &observer;
-    }
+    observers_.add(observer);
   }
   void remove(const Observer& observer) {
     const std::scoped_lock lock(mutex_);
-    std::ranges::replace(observers_, &observer, &nobody_);
+    observers_.remove(observer);
   }
-  [[nodiscard]] std::span<Observer* const> observers() const { return observers_; }
+  [[nodiscard]] std::span<Observer* const> observers() const { return observers_.all(); }
 
  private:
   void tell_of_end(const Member& member) const {
-    for (Observer* const observer : observers_) observer->left(member.id);
+    for (Observer* const observer : observers_.all()) observer->left(member.id);
   }
   void change() {
     member_count() = member_of_.size();
@@ -139,8 +158,7 @@ class Registry {
   std::mutex mutex_;
   std::unordered_map<MPI_Comm, std::unique_ptr<Member>> member_of_;
   std::unordered_map<MPI_Request, Begun> begun_;
-  Nobody nobody_;
-  std::vector<Observer*> observers_;
+  Observers observers_;
   std::atomic<std::size_t> under_way_ = 0;  // the size of `begun_`, readable without the lock
   std::atomic<std::uint64_t> changes_ = 1;
 };

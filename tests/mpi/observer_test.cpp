@@ -150,6 +150,36 @@ TEST_F(HeardCalls, may_end_an_observer) {
   EXPECT_THAT(other->notes.take(), ElementsAre(testing::HasSubstr("begins MPI_Barrier"), "ends"));
 }
 
+// As a library does that opens sessions in such a callback, and ends the first of them there, too.
+TEST_F(HeardCalls, may_begin_many_observers) {
+  struct Others {
+    std::vector<Notes> notes{100};
+    std::vector<std::unique_ptr<tap::Listening>> listening;
+  } others;
+  const auto begin = [](MPI_Comm, int, void*, void* value, void*, int* copied) {
+    auto& [notes, listening] = *static_cast<Others*>(value);
+    for (Notes& one : notes) listening.push_back(std::make_unique<tap::Listening>(one));
+    listening.front().reset();
+    *copied = 0;
+    return MPI_SUCCESS;
+  };
+  int key = MPI_KEYVAL_INVALID;
+  MPI_Comm_create_keyval(begin, MPI_COMM_NULL_DELETE_FN, &key, nullptr);
+  MPI_Comm_set_attr(root_, key, &others);
+  heard();
+  MPI_Comm copy = MPI_COMM_NULL;
+  MPI_Comm_dup(root_, &copy);
+  EXPECT_THAT(heard(), ElementsAre(testing::HasSubstr("begins MPI_Comm_dup"), "ends"));
+  EXPECT_THAT(others.notes.back().take(), IsEmpty());
+  MPI_Comm_free(&copy);
+  others.notes.back().take();
+  MPI_Barrier(root_);
+  EXPECT_THAT(others.notes.front().take(), IsEmpty());
+  EXPECT_THAT(others.notes.back().take(), ElementsAre(testing::HasSubstr("begins MPI_Barrier"), "ends"));
+  MPI_Comm_delete_attr(root_, key);
+  MPI_Comm_free_keyval(&key);
+}
+
 TEST_F(HeardCalls, speak_of_ranks_as_the_session_does) {
   MPI_Comm half = MPI_COMM_NULL;
   MPI_Comm_split(root_, me_ / 2, -me_, &half);  // of two: the session's 1 and 0, and 3 and 2

@@ -15,7 +15,8 @@ namespace {
 
 static_assert(std::is_trivially_copyable_v<CallFile>);
 static_assert(offsetof(CallFile, format) == sizeof(kCallFileMagic));
-static_assert(kCallFileBytes1 == 376'952 && kCallFileBytes2 == 376'968 && sizeof(CallFile) == 426'208);
+static_assert(kCallFileBytes1 == 376'952 && kCallFileBytes2 == 376'968);
+static_assert(kCallFileBytes3 == 426'208 && sizeof(CallFile) == 426'224);
 
 // A file that claims more is damaged. Who reads files takes some hundred bytes for each rank of the job.
 constexpr std::uint32_t kMostCallingRanks = 1U << 21U;
@@ -74,7 +75,8 @@ void move_names(CallFile& file) {
 
 std::size_t bytes_of_format(std::uint32_t format) {
   if (format == 1) return kCallFileBytes1;
-  return format == 2 ? kCallFileBytes2 : sizeof(CallFile);
+  if (format == 2) return kCallFileBytes2;
+  return format == 3 ? kCallFileBytes3 : sizeof(CallFile);
 }
 
 // What is wrong with it; empty: nothing.
@@ -82,7 +84,7 @@ std::string fault_of(const CallFile& file) {
   if (file.ranks == 0 || file.ranks > kMostCallingRanks)
     return fmt::format("its job has {} ranks, should be 1 to {}", file.ranks, kMostCallingRanks);
   if (file.rank >= file.ranks) return fmt::format("it is of rank {}, but its job has {} ranks", file.rank, file.ranks);
-  if (file.cairn.call > CairnCall::finalize) return "it names an unknown call of Cairn";
+  if (file.cairn.call > kLastCairnCall) return "it names an unknown call of Cairn";
   if (file.head_process < 0 || file.head_rank < kNoPeer || file.head_rank >= static_cast<std::int32_t>(file.ranks))
     return "its head has a number out of range";
   if (file.node >= kMostCallingRanks)
@@ -156,7 +158,7 @@ Status read_last_calls(const Store& store, const FileName& name, CallFile& into)
   read(&into.cairn, sizeof(into.cairn));
   if (!status) return fail(status.error().in_file(name.path));
   const auto sound = [&](const CallRecord& record) { return is_sound(record, into.ranks); };
-  if (into.magic != kCallFileMagic || into.format != kCallFileFormat || into.cairn.call > CairnCall::finalize ||
+  if (into.magic != kCallFileMagic || into.format != kCallFileFormat || into.cairn.call > kLastCairnCall ||
       !std::ranges::all_of(into.lasting, sound) || (into.calls > 0 && !sound(newest)))
     return fail_in_file(Code::corrupt, name.path, "it is not a file of a rank's calls");
   return {};

@@ -17,7 +17,7 @@
 
 namespace cairn {
 
-inline constexpr std::uint32_t kCallFileFormat = 3;
+inline constexpr std::uint32_t kCallFileFormat = 4;
 inline constexpr std::array<char, 8> kCallFileMagic{'C', 'R', 'N', 'C', 'A', 'L', 'L', 'S'};
 
 inline constexpr std::int32_t kAnyPeer = -1;  // MPI_ANY_SOURCE
@@ -46,8 +46,20 @@ enum class CallKind : std::uint16_t {
 inline constexpr CallKind kLastCallKind = CallKind::opaque;
 
 // Calls of Cairn, all of which are collective in time.
-enum class CairnCall : std::uint32_t { none, restore, snapshot, wait, finalize };
-inline constexpr std::size_t kCairnCalls = 5;
+enum class CairnCall : std::uint32_t {
+  none,
+  restore,
+  snapshot,
+  wait,
+  finalize,
+  // Since format 4.
+  open_snapshot,
+  close,  // of such a snapshot
+};
+inline constexpr CairnCall kLastCairnCall = CairnCall::close;
+inline constexpr std::size_t kCairnCalls = 7;
+inline constexpr std::size_t kOldCairnCalls = 5;
+using CairnCounts = std::array<std::uint64_t, kCairnCalls>;  // by CairnCall
 [[nodiscard]] inline bool is_test(CallKind kind) { return kind == CallKind::test || kind == CallKind::test_all; }
 
 struct CallRecord {
@@ -94,7 +106,7 @@ struct CairnRecord {
   std::int64_t ended = 0;  // of the last one
   CairnCall call = CairnCall::none;
   std::uint32_t reserved = 0;
-  std::array<std::uint64_t, kCairnCalls> begun{};  // how many of each
+  std::array<std::uint64_t, kOldCairnCalls> begun{};  // how many of each; see CallFile::begun_since
 };
 static_assert(sizeof(CairnRecord) == 64);
 
@@ -138,12 +150,18 @@ struct CallFile {
   std::uint32_t reserved = 0;
   CairnRecord cairn{};
   std::array<std::array<char, kNameBytes>, kNames> names{};  // of MPI calls; each ends with a zero
+  // Since format 4.
+  std::array<std::uint64_t, kCairnCalls - kOldCairnCalls> begun_since{};  // the calls that CairnRecord has no place for
 };
 inline constexpr std::size_t kCallFileBytes1 = offsetof(CallFile, comms_left_out);  // of format 1
 inline constexpr std::size_t kCallFileBytes2 = offsetof(CallFile, session_comm);
+inline constexpr std::size_t kCallFileBytes3 = offsetof(CallFile, begun_since);
 
 // As characters; the name of a call that has none is "an MPI call".
 [[nodiscard]] std::string name_of(const CallFile& file, const CallRecord& record);
 [[nodiscard]] std::string host_of(const CallFile& file);
+// How many calls of Cairn of this kind the rank has begun.
+[[nodiscard]] std::uint64_t& begun_of(CallFile& file, CairnCall call);
+[[nodiscard]] CairnCounts begun_of(const CallFile& file);
 
 }  // namespace cairn

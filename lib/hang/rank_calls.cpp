@@ -53,7 +53,7 @@ bool has_begun_another(const CallFile& file, const Moment& before) {
 }
 
 bool has_progressed(const CallFile& file, const Moment& before) {
-  if (file.cairn.begun != before.cairn_begun) return true;
+  if (begun_of(file) != before.cairn_begun) return true;
   if (file.opened_at != before.opened_at || file.calls < before.calls || has_begun_another(file, before)) return true;
   for (std::uint64_t back = 0; back < kept(file, file.calls - before.calls); ++back)
     if (!is_vain_test(past_call(file, back))) return true;
@@ -61,7 +61,7 @@ bool has_progressed(const CallFile& file, const Moment& before) {
 }
 
 void put_cairn(const CallFile& file, RankCalls& into) {
-  into.cairn_begun = file.cairn.begun;
+  into.cairn_begun = begun_of(file);
   into.cairn_ended = file.cairn.ended;
   into.node = file.node;
   into.head_process = file.head_process;
@@ -71,7 +71,7 @@ void put_cairn(const CallFile& file, RankCalls& into) {
                                    .kind = CallKind::cairn,
                                    .cairn = file.cairn.call,
                                    .began = file.cairn.began,
-                                   .number = begun_for(file.cairn.begun, file.cairn.call)},
+                                   .number = begun_for(into.cairn_begun, file.cairn.call)},
                           .requests = {}});
 }
 
@@ -167,7 +167,7 @@ Moment moment_of(const CallFile& file) {
   Moment moment{.opened_at = file.opened_at, .calls = file.calls};
   if (file.calls > 0 && is_vain_test(past_call(file, 0))) moment.vain = past_call(file, 0).number;
   std::ranges::transform(file.lasting, moment.began.begin(), &CallRecord::began);
-  moment.cairn_begun = file.cairn.begun;
+  moment.cairn_begun = begun_of(file);
   return moment;
 }
 
@@ -177,19 +177,23 @@ std::string cairn_name(CairnCall call) {
     case CairnCall::snapshot: return "snapshot()";
     case CairnCall::wait: return "wait()";
     case CairnCall::finalize: return "finalize()";
+    case CairnCall::open_snapshot: return "open_snapshot()";
+    case CairnCall::close: return "close() of a snapshot";
     case CairnCall::none: break;
   }
   return "a call of Cairn";
 }
 
-std::uint64_t begun_for(const std::array<std::uint64_t, kCairnCalls>& begun, CairnCall call) {
+std::uint64_t begun_for(const CairnCounts& begun, CairnCall call) {
   return begun.at(static_cast<std::size_t>(call == CairnCall::wait ? CairnCall::snapshot : call));
 }
 
 bool is_finalize(const Call& call) { return call.kind == CallKind::other && call.name == "MPI_Finalize"; }
 
+// Since format 3 a file says what it leaves out.
 Gap gap_of(const RankCalls& calls, Gap::Cause cause) {
-  return {calls.format < kCallFileFormat ? Gap::Cause::older_format : cause, calls.rank};
+  constexpr std::uint32_t kTellsAll = 3;
+  return {calls.format < kTellsAll ? Gap::Cause::older_format : cause, calls.rank};
 }
 
 RankCalls condense(const CallFile& file, const std::optional<Moment>& before) {

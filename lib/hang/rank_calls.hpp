@@ -85,12 +85,12 @@ struct Moment {
   std::uint64_t calls = 0;
   std::uint64_t vain = 0;  // how often the newest call, a test, had no success
   std::array<std::int64_t, CallFile::kThreads> began{};
-  std::array<std::uint64_t, kCairnCalls> cairn_begun{};
+  CairnCounts cairn_begun{};
 };
 // "snapshot()"
 [[nodiscard]] std::string cairn_name(CairnCall call);
 // How many calls of this kind a rank has begun that takes part in what the call waits for: wait() is for snapshots.
-[[nodiscard]] std::uint64_t begun_for(const std::array<std::uint64_t, kCairnCalls>& begun, CairnCall call);
+[[nodiscard]] std::uint64_t begun_for(const CairnCounts& begun, CairnCall call);
 [[nodiscard]] Moment moment_of(const CallFile& file);
 
 struct RankCalls {
@@ -102,8 +102,8 @@ struct RankCalls {
   std::int64_t opened_at = 0;
   std::int64_t opened = 0;
   std::uint64_t calls = 0;
-  std::array<std::uint64_t, kCairnCalls> cairn_begun{};  // of each call of Cairn
-  std::int64_t cairn_ended = 0;                          // the last one
+  CairnCounts cairn_begun{};     // of each call of Cairn
+  std::int64_t cairn_ended = 0;  // the last one
   std::uint32_t node = 0;
   std::int32_t head_process = 0;     // see CallFile
   std::int32_t head_rank = kNoPeer;  // see CallFile

@@ -227,7 +227,7 @@ class ShortForm {
     io_.text(call.name);
     choice(call.kind, CallKind::cairn);
     choice(call.completes, Completes::all);
-    choice(call.cairn, CairnCall::finalize);
+    choice(call.cairn, kLastCairnCall);
     time(call.began);
     time(call.ended);
     io_.comm(call.comm);

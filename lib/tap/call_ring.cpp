@@ -350,7 +350,7 @@ void CallRing::left(std::uint64_t comm) {
 void CallRing::cairn_began(CairnCall call, bool another) {
   file_.cairn.began = nanoseconds<std::chrono::steady_clock>();
   file_.cairn.call = call;
-  if (another) ++file_.cairn.begun.at(static_cast<std::size_t>(call));
+  if (another) ++begun_of(file_, call);
 }
 
 void CallRing::cairn_ended() {

@@ -199,6 +199,21 @@ void add_cairn(Cases& cases) {
     all_in_cairn(job, CairnCall::restore, 1);
     job.heads[0] = kDead;
   });
+  suspect(cases, "a_rank_does_not_open_a_snapshot_that_others_open", Cause::computes, kLikely, {1},
+          [](SampleCalls& job) {
+            job.has_heads(2);
+            for (std::uint32_t rank = 0; rank < 4; ++rank)
+              job.in_cairn(rank, CairnCall::open_snapshot, 2, rank == 1 ? 0 : kLong);
+            job.in_cairn(1, CairnCall::open_snapshot, 1, 0);
+            job.facts[1] = kComputes;
+          });
+  hangs(cases, "a_rank_is_stopped_and_does_not_close_a_snapshot", Cause::stopped, {3}, [](SampleCalls& job) {
+    job.has_heads(2);
+    all_in_cairn(job, CairnCall::close, 1);
+    job.of(3).cairn = {};
+    job.in_cairn(3, CairnCall::close, 0, 0);
+    job.facts[3] = kStopped;
+  });
   suspect(cases, "heads_work_while_ranks_wait", Cause::computes, kLikely, {}, [](SampleCalls& job) {
     job.has_heads(2);
     all_in_cairn(job, CairnCall::finalize, 1);

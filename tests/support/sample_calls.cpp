@@ -142,7 +142,7 @@ void SampleCalls::all_last(const Said& said, const std::vector<std::uint32_t>& e
 
 void SampleCalls::in_cairn(std::uint32_t rank, CairnCall call, std::uint64_t number, double seconds) {
   CairnRecord& cairn = of(rank).cairn;
-  cairn.begun.at(static_cast<std::size_t>(call)) = number;
+  begun_of(of(rank), call) = number;
   if (seconds <= 0) return;
   cairn.call = call;
   cairn.began = now_ - nanoseconds(seconds);

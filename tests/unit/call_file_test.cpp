@@ -112,6 +112,20 @@ TEST_F(CallFileOnDisk, of_format_2_is_read_with_tests_of_all_requests_told_apart
   EXPECT_EQ((*file)->session_comm, 0U);
 }
 
+// It had no counts of snapshots that were opened and closed.
+TEST_F(CallFileOnDisk, of_format_3_is_read_without_counts_of_open_snapshots) {
+  job.in_cairn(2, CairnCall::snapshot, 5);
+  job.in_cairn(2, CairnCall::close, 3);
+  job.in_cairn(2, CairnCall::restore, 1);
+  std::memcpy(bytes.data(), &job.of(2), bytes.size());
+  put(offsetof(CallFile, format), 3);
+  bytes.resize(kCallFileBytes3);
+  const auto file = read_back();
+  ASSERT_TRUE(file) << file.error().text();
+  EXPECT_EQ(begun_of(**file), (CairnCounts{0, 1, 5, 0, 0, 0, 0}));
+  EXPECT_EQ((*file)->cairn.call, CairnCall::restore);
+}
+
 TEST_F(CallFileOnDisk, of_format_1_makes_nothing_about_messages_certain) {
   // Rank 1 waits in MPI_Ssend for rank 0, which waits in MPI_Allreduce for it.
   const auto report_of = [&](std::uint32_t format, std::size_t length) {
@@ -172,7 +186,7 @@ TEST_F(CallFileOnDisk, with_a_number_out_of_range_is_damaged) {
   check(offsetof(CallFile, lasting) + offsetof(CallRecord, kind), 11, {"lasting", "call 0"});
   check(offsetof(CallFile, comm_names) + 3 * 32, 0x0a0a0a0a, {"communicator"});
   check(offsetof(CallFile, messages) - sizeof(CallRecord) + offsetof(CallRecord, kind), 77, {"past", "call 4095"});
-  check(offsetof(CallFile, cairn) + offsetof(CairnRecord, call), 5, {"call of Cairn"});
+  check(offsetof(CallFile, cairn) + offsetof(CairnRecord, call), 7, {"call of Cairn"});
   check(offsetof(CallFile, head_rank), 4, {"head"});
   check(offsetof(CallFile, head_process), 0xffffffff, {"head"});
   check(offsetof(CallFile, messages) + offsetof(MessageRecord, kind), 4, {"messages"});

@@ -1,7 +1,9 @@
 // How a report on a job that hangs reads. Nothing else looks at its words.
 #include <iterator>
 #include <sstream>
+#include <utility>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,6 +18,7 @@ namespace {
 
 using namespace hang;  // NOLINT(google-build-using-namespace)
 using testing::AllOf;
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::StartsWith;
@@ -71,6 +74,16 @@ TEST(HangText, names_a_head_by_its_node) {
                           "ranks 0-3 wait for it, the longest for 42 s"));
   EXPECT_THAT(report_text("heat", job.examine()),
               StartsWith("job heat hangs: 4 of 4 ranks wait for the head of node 1, the longest for 42 s\n"));
+}
+
+TEST(HangText, names_the_call_that_opens_or_closes_a_snapshot) {
+  for (const auto& [call, name] :
+       {std::pair{CairnCall::open_snapshot, "open_snapshot()"}, std::pair{CairnCall::close, "close() of a snapshot"}}) {
+    SampleCalls job(4);
+    for (std::uint32_t rank = 0; rank < 4; ++rank) job.in_cairn(rank, call, rank == 2 ? 1 : 2, rank == 2 ? 0 : 42);
+    job.facts[2] = kStopped;
+    EXPECT_THAT(first_texts(job.examine()), Contains(fmt::format("it has not begun {} for the 2nd time", name)));
+  }
 }
 
 TEST(HangText, counts_who_entered_a_collective_as_what) {

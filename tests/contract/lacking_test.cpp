@@ -2,22 +2,27 @@
 // replaced in this executable by ones that fail as such file systems do.
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/mount.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
 #include <map>
 #include <string>
 
 #include <gtest/gtest.h>
 
 #include "contract/sample_store.hpp"
+#include "session/protected_directory.hpp"
 #include "store/posix/posix_store.hpp"
+#include "support/facts.hpp"
 #include "support/temp_directory.hpp"
+#include "support/text_files.hpp"
 
 namespace {
 
-// By the call's name: its error, and how often it was given.
+// By the call's name: its error, and how often it was given. No error: the call does what it should.
 struct Lack {
   int error = 0;
   int times = 0;
@@ -30,6 +35,7 @@ int call_system(const char* name, long number, Arguments... arguments) {
   if (lacking == nullptr || !lacking->contains(name)) return static_cast<int>(::syscall(number, arguments...));
   Lack& lack = lacking->at(name);
   ++lack.times;
+  if (lack.error == 0) return static_cast<int>(::syscall(number, arguments...));
   errno = lack.error;
   return -1;
 }
@@ -38,6 +44,7 @@ int call_system(const char* name, long number, Arguments... arguments) {
 
 extern "C" {
 
+int fdatasync(int file) { return call_system("fdatasync", SYS_fdatasync, file); }
 int fsync(int file) { return call_system("fsync", SYS_fsync, file); }
 int syncfs(int file) noexcept { return call_system("syncfs", SYS_syncfs, file); }
 int flock(int file, int operation) noexcept { return call_system("flock", SYS_flock, file, operation); }
@@ -53,6 +60,7 @@ int renameat2(int from, const char* old_name, int to, const char* new_name, unsi
 namespace cairn {
 namespace {
 
+namespace fs = std::filesystem;
 using test::kShard;
 
 // While it lives, these calls fail.
@@ -140,6 +148,89 @@ TEST(LackingSyncs, of_everything_are_an_error_that_names_the_directory) {
   ASSERT_FALSE(used);
   EXPECT_NE(used.error().text().find(root.path()), std::string::npos);
   EXPECT_NE(used.error().text().find("[storage]"), std::string::npos);
+}
+
+// A directory that is put back elsewhere, with so many files in each of two directories.
+class PutBack {
+ public:
+  explicit PutBack(int files) : from_(place_.path() + "/from", Rank{0}), to_(to(), Rank{0}) {
+    for (const char* const part : {"/a", "/b"}) {
+      fs::create_directories(place_.path() + "/from" + part);
+      for (int file = 0; file < files; ++file)
+        test::write_file(place_.path() + "/from" + part + "/" + std::to_string(file), "text " + std::to_string(file));
+    }
+    fs::create_directories(to() + "/b");
+  }
+  [[nodiscard]] std::string to() const { return place_.path() + "/to"; }
+  [[nodiscard]] Status put_back() {
+    if (auto opened = from_.open(); !opened) return opened;
+    const MutableBytes bytes = to_.use_memory(from_.size());
+    if (auto read = from_.read(0, bytes); !read) return read;
+    from_.close();
+    auto done = to_.prepare_from_memory().and_then([&] { return to_.put_back(); });
+    to_.forget();
+    return done;
+  }
+  void expect_files(int files) const {
+    for (int file = 0; file < files; ++file)
+      EXPECT_EQ(test::text_of_file(to() + "/b/" + std::to_string(file)), "text " + std::to_string(file));
+  }
+
+ private:
+  test::TempDirectory place_{"/tmp"};
+  ProtectedDirectory from_, to_;
+};
+
+constexpr int kMany = 100;
+
+TEST(ManyFiles, are_synced_by_one_call) {
+  PutBack directory(kMany);
+  const Lacking calls({{"syncfs", 0}, {"fdatasync", 0}});
+  const Status done = directory.put_back();
+  EXPECT_TRUE(done) << done.error().text();
+  EXPECT_EQ(calls.times("syncfs"), 1);
+  EXPECT_EQ(calls.times("fdatasync"), 0);
+  directory.expect_files(kMany);
+}
+
+TEST(ManyFiles, are_synced_one_by_one_where_no_call_syncs_all) {
+  for (const int error : {ENOSYS, EOPNOTSUPP, EIO}) {
+    PutBack directory(kMany);
+    const Lacking calls({{"syncfs", error}, {"fdatasync", 0}});
+    const Status done = directory.put_back();
+    EXPECT_TRUE(done) << done.error().text();
+    EXPECT_EQ(calls.times("fdatasync"), 2 * kMany);
+    directory.expect_files(kMany);
+  }
+}
+
+TEST(ManyFiles, that_are_on_no_disk_are_not_put_back) {
+  PutBack directory(kMany);
+  const Lacking calls({{"syncfs", EIO}, {"fdatasync", EIO}});
+  EXPECT_THAT(directory.put_back(), test::Fails(Code::failed_elsewhere, {directory.to() + "/a/0", "sync"}));
+  EXPECT_TRUE(fs::is_empty(directory.to() + "/b"));
+}
+
+TEST(ManyFiles, of_another_file_system_below_the_directory_are_synced_one_by_one) {
+  PutBack directory(kMany);
+  ASSERT_EQ(::mount("tmpfs", (directory.to() + "/b").c_str(), "tmpfs", 0, "size=2m"), 0);
+  const Lacking calls({{"syncfs", 0}, {"fdatasync", 0}});
+  const Status done = directory.put_back();
+  EXPECT_TRUE(done) << done.error().text();
+  EXPECT_EQ(calls.times("syncfs"), 1);
+  EXPECT_EQ(calls.times("fdatasync"), kMany);
+  directory.expect_files(kMany);
+  ::umount2((directory.to() + "/b").c_str(), MNT_DETACH);
+}
+
+// What other programs have written need not be waited for.
+TEST(ManyFiles, are_more_than_a_few) {
+  PutBack directory(5);
+  const Lacking calls({{"syncfs", 0}, {"fdatasync", 0}});
+  const Status done = directory.put_back();
+  EXPECT_TRUE(done) << done.error().text();
+  EXPECT_EQ(calls.times("syncfs"), 0);
+  EXPECT_EQ(calls.times("fdatasync"), 10);
 }
 
 }  // namespace

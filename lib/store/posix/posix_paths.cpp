@@ -142,20 +142,18 @@ bool is_reserved(std::string_view component) {
   return component == kRecycle || component == kLock || component == kBell;
 }
 
-Result<Fd> open_job(const std::string& root, const std::string& job) {
+Result<OpenedJob> open_job(const std::string& root, const std::string& job) {
   if (const auto plain = check_job(job); !plain) return fail(plain.error());
   const auto below = place_in_default_root(root);
-  const auto above = below ? open_default_root(*below) : open_other_root(root);
+  auto above = below ? open_default_root(*below) : open_other_root(root);
   if (!above) return fail(above.error());
 
   const std::string path = root + "/" + job;
   const auto made = make_directory(above->get(), job, path);
   if (!made) return fail(made.error());
   auto opened = if_owned(open_directory(above->get(), job, path), path);
-  if (!opened) return opened;
-  const auto synced = sync_directory(above->get(), root);
-  if (!synced) return fail(synced.error());
-  return opened;
+  if (!opened) return fail(opened.error());
+  return OpenedJob{std::move(*above), std::move(*opened)};
 }
 
 Result<Fd> open_existing_job(const std::string& root, const std::string& job) {

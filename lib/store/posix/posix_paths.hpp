@@ -20,10 +20,14 @@ inline constexpr const char* kBell = "bell";
 // Whether a name at the top of a store is the store's own.
 [[nodiscard]] bool is_reserved(std::string_view component);
 
+struct OpenedJob {
+  Fd root;  // the directory that the job's directory is in
+  Fd job;
+};
 // Makes and opens <root>/<job>: root's missing parents too, the job's directory with mode 0700. One that
 // belongs to another user, or that others may write to, is refused. The default root, and what is below it, must be
-// the user's alone; any other root is used as it is.
-[[nodiscard]] Result<Fd> open_job(const std::string& root, const std::string& job);
+// the user's alone; any other root is used as it is. The job's name in the root is not synced.
+[[nodiscard]] Result<OpenedJob> open_job(const std::string& root, const std::string& job);
 // Opens the store's directory of retired files in the job's directory; makes it if it is missing. Refused for the same
 // reasons as the job's directory.
 [[nodiscard]] Result<Fd> open_recycle(int job, const std::string& path);

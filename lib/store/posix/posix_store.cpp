@@ -35,15 +35,16 @@ Result<std::shared_ptr<posix::Home>> open_home(const std::string& root, const st
   auto directory = posix::open_job(root, job);
   if (!directory) return fail(directory.error());
   const std::string path = root + "/" + job;
-  auto recycle = posix::open_recycle(directory->get(), path + "/" + posix::kRecycle);
+  auto recycle = posix::open_recycle(directory->job.get(), path + "/" + posix::kRecycle);
   if (!recycle) return fail(recycle.error());
-  const auto mapped = is_tmpfs(*directory, path);
+  const auto mapped = is_tmpfs(directory->job, path);
   if (!mapped) return fail(mapped.error());
   if (options.readers == Readers::group) {
-    if (auto admitted = posix::admit(options.readers, directory->get(), path); !admitted) return fail(admitted.error());
+    if (auto admitted = posix::admit(options.readers, directory->job.get(), path); !admitted)
+      return fail(admitted.error());
   }
-  return std::make_shared<posix::Home>(path, std::move(*directory), std::move(*recycle), *mapped, options.warm_mappings,
-                                       options.readers);
+  return std::make_shared<posix::Home>(path, std::move(directory->root), std::move(directory->job), std::move(*recycle),
+                                       *mapped, options.warm_mappings, options.readers);
 }
 
 Result<posix::Place> locate(const posix::Home& home, const FileName& name) {
@@ -102,8 +103,8 @@ Result<std::shared_ptr<const Store>> PosixStore::open_existing(const std::string
   if (!mapped) return fail(mapped.error());
   // No recycle pool is made: of the const functions of a Store, only free_bytes() uses it.
   auto recycle = posix::open_directory(directory->get(), posix::kRecycle, path + "/" + posix::kRecycle);
-  auto home = std::make_shared<posix::Home>(path, std::move(*directory), recycle ? std::move(*recycle) : posix::Fd(),
-                                            *mapped, 0, Readers::owner);
+  auto home = std::make_shared<posix::Home>(path, posix::Fd(), std::move(*directory),
+                                            recycle ? std::move(*recycle) : posix::Fd(), *mapped, 0, Readers::owner);
   return std::shared_ptr<const Store>(
       new PosixStore(std::make_unique<Parts>(std::string(), job, PosixOptions{}, std::move(home))));
 }
@@ -226,7 +227,7 @@ Status PosixStore::remove_directory(const DirName& name) {
 Status PosixStore::rename_directory(const DirName& from, const DirName& to) {
   const auto found = parts_->home();
   if (!found) return fail(found.error());
-  const posix::Home& home = **found;
+  posix::Home& home = **found;
   const auto from_path = posix::check(home.path, from);
   if (!from_path) return fail(from_path.error());
   const auto to_path = posix::check(home.path, to);
@@ -234,7 +235,8 @@ Status PosixStore::rename_directory(const DirName& from, const DirName& to) {
 
   const int job = home.job.get();
   const auto renamed = posix::rename(job, from.path, job, to.path, fmt::format("{} to {}", *from_path, *to_path));
-  return renamed ? posix::sync_directory(job, home.path) : renamed;
+  const auto synced = renamed ? posix::sync_directory(job, home.path) : renamed;
+  return synced ? home.sync_name() : synced;
 }
 
 Status PosixStore::reclaim(Writers whose) {

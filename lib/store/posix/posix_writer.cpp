@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <thread>
 #include <utility>
 
@@ -17,13 +18,23 @@ constexpr std::size_t kWorthWriting = kMiB;
 
 }  // namespace
 
-Home::Home(std::string where, Fd directory, Fd recycle, bool is_tmpfs, std::size_t warm_mappings, Readers read_by)
+Home::Home(std::string where, Fd root, Fd directory, Fd recycle, bool is_tmpfs, std::size_t warm_mappings,
+           Readers read_by)
     : path(std::move(where)),
       job(std::move(directory)),
       mapped(is_tmpfs),
       pool(std::move(recycle), path + "/" + kRecycle, is_tmpfs, warm_mappings),
       reading(warm_mappings),
-      readers(read_by) {}
+      readers(read_by),
+      root_(std::move(root)) {}
+
+Status Home::sync_name() {
+  const std::lock_guard guard(syncing_);
+  if (!root_.valid()) return {};
+  const auto synced = sync_directory(root_.get(), std::filesystem::path(path).parent_path());
+  if (synced) root_ = Fd();
+  return synced;
+}
 
 PosixWriter::PosixWriter(std::shared_ptr<Home> home, Place place, PoolFile slot, std::uint64_t size_bytes)
     : home_(std::move(home)), place_(std::move(place)), slot_(std::move(slot)), size_bytes_(size_bytes) {}
@@ -75,7 +86,8 @@ Status PosixWriter::commit(std::uint64_t size_bytes, bool sync) {
   slot_.file = Fd();
   if (!sync) return {};
   done = sync_directory(place_.directory.get(), place_.path);
-  return done && !place_.at_top ? sync_directory(home_->job.get(), home_->path) : done;
+  if (done && !place_.at_top) done = sync_directory(home_->job.get(), home_->path);
+  return done ? home_->sync_name() : done;
 }
 
 Result<std::unique_ptr<Reader>> PosixReader::open(const std::shared_ptr<Home>& home, const FileName& name) {

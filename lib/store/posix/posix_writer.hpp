@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "store/posix/posix_mapping.hpp"
@@ -15,7 +16,8 @@ namespace cairn::posix {
 // One directory of a store, as it was opened: what the store shares with its writers, which may outlive it. When
 // somebody removes the directory while the job runs, the store opens another one of the same name.
 struct Home {
-  Home(std::string where, Fd directory, Fd recycle, bool is_tmpfs, std::size_t warm_mappings, Readers read_by);
+  // `root`: what it is in; none: nothing in it will have to last.
+  Home(std::string where, Fd root, Fd directory, Fd recycle, bool is_tmpfs, std::size_t warm_mappings, Readers read_by);
 
   std::string path;  // <root>/<job>
   Fd job;
@@ -26,6 +28,12 @@ struct Home {
 
   // Whether it, or the pool in it, has been removed: nothing can be made in it any more.
   [[nodiscard]] bool is_gone() const { return is_removed(job.get()) || pool.is_gone(); }
+  // To be called after something in it was synced, which lasts no longer than its own name: the first call syncs that.
+  [[nodiscard]] Status sync_name();
+
+ private:
+  std::mutex syncing_;
+  Fd root_;  // none: the name is synced
 };
 
 class PosixWriter final : public Writer {

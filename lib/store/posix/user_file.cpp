@@ -238,7 +238,7 @@ Status FileReplacement::write(Bytes bytes) {
   return {};
 }
 
-Status FileReplacement::finish() {
+Status FileReplacement::finish(Sync sync) {
   if (size_ == 0 && !existing_.valid() && !written_.valid()) {
     if (auto begun = begin_temporary(); !begun) return begun;
   }
@@ -248,7 +248,22 @@ Status FileReplacement::finish() {
   if (auto cut = truncate(written_.get(), size_, path_); !cut) return cut;
   if (mode_ && uninterrupted([&] { return ::fchmod(written_.get(), *mode_); }) != 0)
     return fail(system_error(errno, "set the permissions of", path_));
-  return sync_data(written_.get(), path_);
+  constexpr std::uint32_t kOwnerReads = 0400;  // otherwise sync() cannot open it again
+  if (sync == Sync::now || (mode_ && (*mode_ & kOwnerReads) == 0)) return sync_data(written_.get(), path_);
+  const auto status = status_of(written_.get(), path_);
+  if (!status) return fail(status.error());
+  unsynced_ = status->st_dev;
+  return {};
+}
+
+Status FileReplacement::sync() {
+  if (!unsynced_) return {};
+  if (auto opened = reopen(); !opened) return opened;
+  const auto file = open_file(directory_.get(), temporary_, O_RDONLY, path_);
+  if (!file) return fail(missing_is_a_fault(file.error()));
+  auto synced = sync_data(file->get(), path_);
+  if (synced) unsynced_.reset();
+  return synced;
 }
 
 Status FileReplacement::apply() {

@@ -69,8 +69,13 @@ class FileReplacement {
 
   // The next bytes of the file.
   [[nodiscard]] Status add(Bytes bytes);
-  // All bytes are there. What is written under the temporary name is on the disk then.
-  [[nodiscard]] Status finish();
+  // All bytes are there. What is written under the temporary name is on the disk then, unless the caller sees to that.
+  enum class Sync { now, by_caller };
+  [[nodiscard]] Status finish(Sync sync = Sync::now);
+  // After finish(Sync::by_caller): the device of the file system that has to be synced; none: nothing was written.
+  [[nodiscard]] std::optional<std::uint64_t> unsynced() const { return unsynced_; }
+  // The same for this file alone, which may be at rest.
+  [[nodiscard]] Status sync();
   // After finish(): until apply(), it has no descriptors.
   void rest();
   [[nodiscard]] Status apply();
@@ -107,6 +112,7 @@ class FileReplacement {
   Fd existing_;  // open for writing, as long as it matches
   Fd written_;   // the temporary file
   Flag has_temporary_;
+  std::optional<std::uint64_t> unsynced_;
   std::uint64_t position_ = 0;
 };
 

@@ -1,6 +1,7 @@
 #include "format/shard_file.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include <fmt/format.h>
 
@@ -56,6 +57,17 @@ Result<Buffer> ShardFile::table() const {
   if (auto read = file_->read(kShardHeaderBytes, table); !read) return fail(read.error());
   if (auto good = check_region_table(header_, table); !good) return fail(good.error().in_file(name_));
   return table;
+}
+
+Result<bool> ShardFile::has_table(Bytes table) const {
+  if (table.size() != header_.table_bytes) return false;
+  Buffer scratch(std::min<std::uint64_t>(kReadPieceBytes, table.size()));
+  for (std::uint64_t at = 0; at < table.size(); at += scratch.size()) {
+    const MutableBytes piece = MutableBytes(scratch).first(std::min<std::uint64_t>(scratch.size(), table.size() - at));
+    if (auto read = file_->read(kShardHeaderBytes + at, piece); !read) return fail(read.error());
+    if (std::memcmp(piece.data(), table.data() + at, piece.size()) != 0) return false;
+  }
+  return true;
 }
 
 Result<Buffer> ShardFile::frame() const {

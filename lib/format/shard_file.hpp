@@ -28,6 +28,8 @@ class ShardFile {
 
   // The region table as it is stored, after its CRC was found right.
   [[nodiscard]] Result<Buffer> table() const;
+  // Whether the stored table is exactly this one. Takes little memory. False also if it is damaged.
+  [[nodiscard]] Result<bool> has_table(Bytes table) const;
   // Header, region table, CRC table and, if it has one, SHA table: the bytes that the digest covers. Together with its
   // regions' bytes, they are enough to rebuild the shard.
   [[nodiscard]] Result<Buffer> frame() const;

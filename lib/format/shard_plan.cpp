@@ -11,49 +11,75 @@
 namespace cairn {
 namespace {
 
-Status check_regions(std::span<const RegionInfo* const> regions) {
+Status check_names(std::span<const RegionInfo* const> regions) {
   NameIndex names(regions.size());
-  std::uint64_t total = 0;
   for (std::uint32_t i = 0; i < regions.size(); ++i) {
-    const RegionInfo& region = *regions[i];
-    if (auto good = check(region); !good) return good;
-    total += region.size_bytes();
     if (!names.add(i, [&](std::uint32_t position) -> std::string_view { return regions[position]->name; })) {
-      return fail(Code::invalid_argument, fmt::format("region \"{}\" is protected twice", region.name),
+      return fail(Code::invalid_argument, fmt::format("region \"{}\" is protected twice", regions[i]->name),
                   "give each region a name of its own");
     }
-  }
-  if (regions.size() > UINT32_MAX || total > (1ULL << 59U)) {
-    return fail(Code::invalid_argument,
-                fmt::format("{} regions of {} bytes do not fit a shard", regions.size(), total));
   }
   return {};
 }
 
 }  // namespace
 
-Result<ShardPlan> ShardPlan::make(std::span<const RegionInfo* const> regions, BlockDigest digest) {
-  if (auto good = check_regions(regions); !good) return fail(good.error());
-  ShardPlan plan;
-  ShardHeader& header = plan.header_;
+Result<ShardHeader> ShardPlan::measure(std::size_t count, const EachRegion& each, BlockDigest digest,
+                                       std::vector<Extent>* places) {
+  ShardHeader header;
   header.digest = digest;
-  header.regions = static_cast<std::uint32_t>(regions.size());
-  plan.places_.reserve(regions.size());
-  for (const RegionInfo* region : regions) {
-    header.table_bytes += entry_bytes(*region);
-    header.has_ghosts |= region->has_ghosts();
+  header.regions = static_cast<std::uint32_t>(count);
+  std::uint64_t total = 0;
+  const auto measured = each([&](const RegionInfo& region) -> Status {
+    if (auto good = check(region); !good) return good;
+    total += region.size_bytes();
+    header.table_bytes += entry_bytes(region);
+    header.has_ghosts |= region.has_ghosts();
     const std::uint64_t begin = round_up(header.data_bytes, kRegionAlignment);
-    plan.places_.push_back({begin, region->size_bytes()});
-    header.data_bytes = begin + region->size_bytes();
-  }
+    header.data_bytes = begin + region.size_bytes();
+    if (places != nullptr) places->push_back({begin, region.size_bytes()});
+    return {};
+  });
+  if (!measured) return fail(measured.error());
+  if (count > UINT32_MAX || total > (1ULL << 59U))
+    return fail(Code::invalid_argument, fmt::format("{} regions of {} bytes do not fit a shard", count, total));
   header.data_offset = round_up(kShardHeaderBytes + header.table_bytes, kShardAlignment);
-  ByteWriter table(header.table_bytes);
-  for (std::size_t i = 0; i < regions.size(); ++i) {
-    put_entry(table, *regions[i], header.data_offset + plan.places_[i].begin);
-  }
+  return header;
+}
+
+Result<ShardHeader> ShardPlan::header_of(std::size_t count, const EachRegion& each, BlockDigest digest) {
+  return measure(count, each, digest, nullptr);
+}
+
+Result<ShardPlan> ShardPlan::make(std::size_t count, const EachRegion& each, BlockDigest digest) {
+  ShardPlan plan;
+  plan.places_.reserve(count);
+  const auto header = measure(count, each, digest, &plan.places_);
+  if (!header) return fail(header.error());
+  plan.header_ = *header;
+  ByteWriter table(header->table_bytes);
+  auto place = plan.places_.begin();
+  const auto written = each([&](const RegionInfo& region) -> Status {
+    put_entry(table, region, header->data_offset + place++->begin);
+    return {};
+  });
+  if (!written) return fail(written.error());
   plan.table_ = table.take();
-  header.table_crc = crc32c(plan.table_);
+  plan.header_.table_crc = crc32c(plan.table_);
   return plan;
+}
+
+Result<ShardPlan> ShardPlan::make(std::span<const RegionInfo* const> regions, BlockDigest digest) {
+  const auto each = [&](const std::function<Status(const RegionInfo&)>& look) -> Status {
+    for (const RegionInfo* const region : regions) {
+      if (auto looked = look(*region); !looked) return looked;
+    }
+    return {};
+  };
+  return make(regions.size(), each, digest).and_then([&](ShardPlan plan) -> Result<ShardPlan> {
+    if (auto unique = check_names(regions); !unique) return fail(unique.error());
+    return plan;
+  });
 }
 
 }  // namespace cairn

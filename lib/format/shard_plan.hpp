@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -15,6 +16,13 @@ class ShardPlan {
  public:
   // Refuses regions that no shard can hold, and repeated names. `digest`: what its blocks are to have.
   static Result<ShardPlan> make(std::span<const RegionInfo* const> regions, BlockDigest digest);
+  // Shows each region in order, and ends with the first error.
+  using EachRegion = std::function<Status(const std::function<Status(const RegionInfo&)>& look)>;
+  // The same of regions that need not be in memory all at once. Requires: each call of `each` shows the same `count`
+  // regions, and no two have one name.
+  static Result<ShardPlan> make(std::size_t count, const EachRegion& each, BlockDigest digest);
+  // The header of such a plan, but for the CRC of the table: that takes a fraction of the time.
+  static Result<ShardHeader> header_of(std::size_t count, const EachRegion& each, BlockDigest digest);
 
   // All but the identity.
   [[nodiscard]] const ShardHeader& header() const { return header_; }
@@ -27,6 +35,10 @@ class ShardPlan {
   [[nodiscard]] const std::vector<Extent>& places() const { return places_; }
 
  private:
+  // `places`: null, or gets them.
+  static Result<ShardHeader> measure(std::size_t count, const EachRegion& each, BlockDigest digest,
+                                     std::vector<Extent>* places);
+
   ShardHeader header_;
   Buffer table_;
   std::vector<Extent> places_;

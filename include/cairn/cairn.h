@@ -608,8 +608,8 @@ int cairn_stored_total(cairn_session* session, const char* name, size_t* count);
 int cairn_restore(cairn_session* session);
 /* Restores this version, which need not be the newest. Then the job is on the branch of this version: newer versions
  * are not restored any more, and are removed when one of the branch has reached the same levels. Later runs repeat the
- * program's first call. So that call does not choose the version that was the last to be chosen: it restores the
- * newest of its branch. A later call restores this version in any case.
+ * program's first call. So that call does not choose the version that was the last to be chosen at a start: it restores
+ * the newest of the job's branch. A later call restores this version in any case.
  *
  * The version may be of a job that has finished. A version that the user chooses at the start ([restart] version)
  * comes before that of the first call, and a fresh start ([restart] mode = fresh) before both.
@@ -696,9 +696,9 @@ int cairn_reader_read(cairn_reader* reader, const char* name, void* into, size_t
  * CAIRN_ERR_STORAGE if the files cannot be written. CAIRN_ERR_CORRUPT if the store has damaged the bytes. */
 int cairn_reader_extract(cairn_reader* reader, const char* name, const char* path);
 /* Closes and frees the reader, also after an error, and sets *reader to NULL. good is whether this rank can use the
- * snapshot. If a rank passes 0, the snapshot is rejected: this run neither opens nor restores it again. Once the run
- * has restored an older one instead, later runs do not restore it unasked, either. *all_good is 1 if no rank has
- * rejected it, otherwise 0; all_good may be NULL.
+ * snapshot. If a rank passes 0, the snapshot is rejected: this run neither opens nor restores it again. Later runs do
+ * so only if somebody chooses it. A run that has neither restored nor taken a snapshot leaves no record, so the next
+ * one opens it again. *all_good is 1 if no rank has rejected it, otherwise 0; all_good may be NULL.
  *
  * Collective.
  * Returns: the same code on all ranks. CAIRN_ERR_MISMATCH if ranks close different versions. */

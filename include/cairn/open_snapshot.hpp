@@ -93,8 +93,9 @@ class OpenSnapshot {
   void extract(const std::string& name, const std::string& path) const;
 
   // Closes the snapshot. `good` is whether this rank can use it. If a rank passes false, the snapshot is rejected: this
-  // run neither opens nor restores it again. Once the run has restored an older one instead, later runs do not restore
-  // it unasked, either. Returns whether no rank has rejected it.
+  // run neither opens nor restores it again. Later runs do so only if somebody chooses it. A run that has neither
+  // restored nor taken a snapshot leaves no record, so the next one opens it again. Returns whether no rank has
+  // rejected it.
   //
   // Collective. Unlike the destructor, it waits as open_snapshot() does.
   // Throws: on all ranks. Kind `mismatch` if ranks close different versions. The snapshot is closed also after an

@@ -26,7 +26,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <ranges>
@@ -127,22 +126,40 @@ concept Unknown =
 // What a path names.
 enum class PathKind { file, directory, scratch_file };
 
-// How the session reaches a region's bytes. The functions are called at each snapshot and restore.
+// How the session reaches memory that may move, or may have another size: by plain functions, so that each of many
+// regions takes little memory. They get RegionAccess::object, and are called at each snapshot and restore.
+struct RegionCalls {
+  void* (*data)(void* object) = nullptr;                         // where the elements are now
+  std::size_t (*elements)(void* object) = nullptr;               // how many there are now; null: as the shape says
+  void (*resize)(void* object, std::size_t elements) = nullptr;  // null: the size cannot change
+};
+
+// Of a resizable container, which `object` is.
+template <class C>
+inline constexpr RegionCalls kContainerCalls{
+    [](void* object) -> void* { return static_cast<C*>(object)->data(); },
+    [](void* object) { return static_cast<std::size_t>(static_cast<C*>(object)->size()); },
+    [](void* object, std::size_t elements) { static_cast<C*>(object)->resize(elements); }};
+// Of an array behind a pointer, which `object` is.
+template <class T>
+inline constexpr RegionCalls kPointerCalls{[](void* object) -> void* { return *static_cast<T**>(object); }};
+
+// How the session reaches a region's bytes.
 struct RegionAccess {
   Element element = Element::opaque;
   std::uint32_t element_bytes = 1;
   std::string type_name;             // for opaque elements
   std::vector<std::uint64_t> shape;  // fixed part; a resizable region's first extent is filled in
   std::optional<GlobalPlace> place;
-  std::function<std::size_t()> elements;    // empty: as the shape says
-  std::function<void(std::size_t)> resize;  // empty: cannot change
-  std::function<void*()> data;
-  bool fixed_size = false;              // restore() must not call `resize`
-  std::string file;                     // path of a file, which has none of the functions above
-  PathKind path_kind = PathKind::file;  // what the path names
-  SaveObject save;                      // of an object, which has none either
-  LoadObject load;                      // the same
-  AnyKind kind;                         // what it is to the whole job; of a part of a global array none
+  void* object = nullptr;              // the elements; with `calls`, what these get
+  const RegionCalls* calls = nullptr;  // live as long as the program; null: the elements are at `object`
+  bool fixed_size = false;             // restore() must not resize it
+  std::optional<PathKind> path_kind;   // of a file or directory: what `file` names. There is no `object` then
+  std::string file;                    // its path
+  bool is_saved = false;               // it is an object with the functions below, and there is no `object` either
+  SaveObject save;                     // of such an object
+  LoadObject load;                     // the same
+  AnyKind kind;                        // what it is to the whole job; of a part of a global array none
 };
 
 }  // namespace detail
@@ -369,14 +386,14 @@ class SessionBase {
   template <Storable T>
   void protect(const std::string& name, T* data, std::vector<std::uint64_t> shape,
                std::optional<GlobalPlace> place = {}) {
-    auto access = access_to_array([data]() -> void* { return data; }, describe<T>(), std::move(shape));
+    auto access = access_to_array(describe<T>(), std::move(shape), data);
     access.place = std::move(place);
     protect_access(name, std::move(access));
   }
   // The same for an array that is no part of a global array, with a kind. Local.
   template <Storable T, RegionKind K>
   void protect(const std::string& name, T* data, std::vector<std::uint64_t> shape, K kind) {
-    auto access = access_to_array([data]() -> void* { return data; }, describe<T>(), std::move(shape));
+    auto access = access_to_array(describe<T>(), std::move(shape), data);
     protect_access(name, of_kind(std::move(access), std::move(kind)));
   }
 
@@ -405,14 +422,14 @@ class SessionBase {
   template <Storable T>
   void protect_pointer(const std::string& name, T*& pointer, std::vector<std::uint64_t> shape,
                        std::optional<GlobalPlace> place = {}) {
-    auto access = access_to_array([&pointer]() -> void* { return pointer; }, describe<T>(), std::move(shape));
+    auto access = access_to_array(describe<T>(), std::move(shape), std::addressof(pointer), &detail::kPointerCalls<T>);
     access.place = std::move(place);
     protect_access(name, std::move(access));
   }
   // The same for an array that is no part of a global array, with a kind. Local.
   template <Storable T, RegionKind K>
   void protect_pointer(const std::string& name, T*& pointer, std::vector<std::uint64_t> shape, K kind) {
-    auto access = access_to_array([&pointer]() -> void* { return pointer; }, describe<T>(), std::move(shape));
+    auto access = access_to_array(describe<T>(), std::move(shape), std::addressof(pointer), &detail::kPointerCalls<T>);
     protect_access(name, of_kind(std::move(access), std::move(kind)));
   }
 
@@ -472,8 +489,8 @@ class SessionBase {
   RestoreReport restore();
   // Restores this version, which need not be the newest. Then the job is on the branch of this version: newer versions
   // are not restored any more, and are removed when one of the branch has reached the same levels. Later runs repeat
-  // the program's first call. So that call does not choose the version that was the last to be chosen: it restores the
-  // newest of its branch. A later call restores this version in any case.
+  // the program's first call. So that call does not choose the version that was the last to be chosen at a start: it
+  // restores the newest of the job's branch. A later call restores this version in any case.
   //
   // The version may be of a job that has finished. A version that the user chooses at the start ([restart] version)
   // comes before that of the first call, and a fresh start ([restart] mode = fresh) before both.
@@ -663,26 +680,26 @@ class SessionBase {
         access.shape.push_back(place->shape[i] + ghosts_of(*place, i));
     }
     access.place = std::move(place);
-    access.elements = [&container] { return static_cast<std::size_t>(container.size()); };
-    access.resize = [&container](std::size_t n) { container.resize(n); };
-    access.data = [&container]() -> void* { return container.data(); };
+    access.object = std::addressof(container);
+    access.calls = &detail::kContainerCalls<C>;
     return access;
   }
   template <class T>
   static detail::RegionAccess access_to_object(T& object) {
     auto access = describe<T>();
-    access.elements = [] { return std::size_t{1}; };
-    access.data = [&object]() -> void* { return &object; };
+    access.object = std::addressof(object);
     return access;
   }
-  static detail::RegionAccess access_to_array(std::function<void*()> data, detail::RegionAccess type,
-                                              std::vector<std::uint64_t> shape) {
+  static detail::RegionAccess access_to_array(detail::RegionAccess type, std::vector<std::uint64_t> shape, void* object,
+                                              const detail::RegionCalls* calls = nullptr) {
     type.shape = std::move(shape);
-    type.data = std::move(data);
+    type.object = object;
+    type.calls = calls;
     return type;
   }
   static detail::RegionAccess access_to_file(const std::string& path) {
     detail::RegionAccess access;
+    access.path_kind = detail::PathKind::file;
     access.file = path;
     return access;
   }
@@ -693,6 +710,7 @@ class SessionBase {
   }
   static detail::RegionAccess access_to_saved(SaveObject save, LoadObject load) {
     detail::RegionAccess access;
+    access.is_saved = true;
     access.save = std::move(save);
     access.load = std::move(load);
     return access;

@@ -69,12 +69,13 @@ std::string trace_file(const std::string& path, Incarnation incarnation, const s
 
 class Trace::File {
  public:
-  File(std::string path, TraceProcess process, Log log)
+  File(std::string path, TraceProcess process, Log log, SteadyTime begun)
       : path_(std::move(path)),
         process_(std::move(process)),
         log_(std::move(log)),
-        start_(std::chrono::steady_clock::now()),
-        started_at_(nanoseconds_since_1970()) {
+        start_(begun),
+        started_at_(nanoseconds_since_1970() -
+                    std::chrono::nanoseconds(std::chrono::steady_clock::now() - begun).count()) {
     events_.reserve(kEventsKept);
   }
   ~File() {
@@ -233,8 +234,14 @@ class Trace::File {
   bool given_up_ = false;
 };
 
-Trace::Trace(const std::string& path, TraceProcess process, Log log) {
-  if (!path.empty()) file_ = std::make_shared<File>(path, std::move(process), std::move(log));
+Trace::Trace(const std::string& path, TraceProcess process, Log log, std::chrono::steady_clock::time_point begun) {
+  if (!path.empty()) file_ = std::make_shared<File>(path, std::move(process), std::move(log), begun);
+}
+
+Trace::Span Trace::span_since(const char* name, std::chrono::steady_clock::time_point begun) const {
+  Span span(file_.get(), name, 0, 0, false);
+  span.start_ = begun;
+  return span;
 }
 
 void Trace::begin(Incarnation incarnation) const {

@@ -2,7 +2,7 @@
 // along, like Log; copies write to one file. A Span is one piece of work, from its construction to its end.
 //
 // The file gets its name when the life of the job is known. It has one event a line; the first one says which process
-// it is, and when it started. Times count from the construction of the Trace. The first event has the time of day of
+// it is, and when it started. Times count from when the session began to open. The first event has the time of day of
 // that moment, so that ckpt-tool can merge the files of a job. Events are gathered in memory and written many at a
 // time, so a crash loses the last seconds of them; such a file lacks the closing bracket, which readers allow. If a
 // file cannot be written, there is one warning and the trace ends; the job does not fail.
@@ -44,8 +44,9 @@ class Trace {
   class Span;
 
   Trace() = default;  // off
-  // An empty path: off. Nothing is written before begin().
-  Trace(const std::string& path, TraceProcess process, Log log);
+  // An empty path: off. Nothing is written before begin(). `begun`: from when its times count.
+  Trace(const std::string& path, TraceProcess process, Log log,
+        std::chrono::steady_clock::time_point begun = std::chrono::steady_clock::now());
 
   // Opens the file; called when the life of the job is known. Only the first call counts.
   void begin(Incarnation incarnation) const;
@@ -55,6 +56,8 @@ class Trace {
   // Work of this thread, until the Span ends. Spans of a thread lie inside each other. `name`: a literal; version and
   // bytes are shown unless 0.
   [[nodiscard]] Span span(const char* name, std::uint64_t version = 0, std::uint64_t bytes = 0) const;
+  // The same, of work that had begun before the trace was there.
+  [[nodiscard]] Span span_since(const char* name, std::chrono::steady_clock::time_point begun) const;
   // Something that runs beside the thread's own work: it may overlap other spans, and may end on another thread.
   [[nodiscard]] Span span_beside(const char* name, std::uint64_t version = 0) const;
 

@@ -1403,8 +1403,9 @@ contains
   end subroutine
 
   ! Closes the reader, also after an error. good is whether this rank can use the snapshot; without it, it can. If a rank
-  ! passes .false., the snapshot is rejected: this run neither opens nor restores it again. Once the run has restored an
-  ! older one instead, later runs do not restore it unasked, either. all_good is .true. if no rank has rejected it.
+  ! passes .false., the snapshot is rejected: this run neither opens nor restores it again. Later runs do so only if
+  ! somebody chooses it. A run that has neither restored nor taken a snapshot leaves no record, so the next one opens it
+  ! again. all_good is .true. if no rank has rejected it.
   !
   ! Collective. Gives the same code on all ranks. CAIRN_ERR_MISMATCH if ranks close different versions.
   subroutine cairn_reader_close(reader, code, good, all_good)

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cstring>
 #include <exception>
-#include <functional>
 #include <memory>
 #include <new>
 #include <optional>
@@ -55,21 +54,24 @@ int wrong_level(int level) {
 
 // Where a region is, asked at each snapshot and restore: always there, or where a variable of the application points
 // to.
-using Place = std::function<void*()>;
-Place at(void* data) {
-  return [data] { return data; };
-}
+struct Place {
+  void* object;
+  const cairn::detail::RegionCalls* calls;
+};
+Place at(void* data) { return {data, nullptr}; }
 Place behind(const void* pointer) {
-  return [pointer] {
+  static constexpr cairn::detail::RegionCalls kCalls{[](void* object) {
     void* data = nullptr;
-    std::memcpy(static_cast<void*>(&data), pointer, sizeof data);  // whatever the pointer points to
+    std::memcpy(static_cast<void*>(&data), object, sizeof data);  // whatever the pointer points to
     return data;
-  };
+  }};
+  return {const_cast<void*>(pointer), &kCalls};
 }
 
 int protect(const cairn_session* session, const char* name, Place place, cairn::detail::RegionAccess access) {
   return with(session, [&](const cairn::Session&) {
-    access.data = std::move(place);
+    access.object = place.object;
+    access.calls = place.calls;
     session->protect(text_or_empty(name), std::move(access));
     return CAIRN_OK;
   });
@@ -85,13 +87,13 @@ int protect(const cairn_session* session, const char* name, Place place, cairn_t
   access.element_bytes = bytes;
   access.shape = std::move(shape);
   access.place = std::move(global);
-  return protect(session, name, std::move(place), std::move(access));
+  return protect(session, name, place, std::move(access));
 }
 
 int protect_array(const cairn_session* session, const char* name, Place place, cairn_type type, int dims,
                   const size_t* shape) {
   if (dims < 0 || (dims > 0 && shape == nullptr)) return refuse(CAIRN_ERR_USAGE, "cairn_protect_array: no shape");
-  return protect(session, name, std::move(place), type, std::vector<std::uint64_t>(shape, shape + dims));
+  return protect(session, name, place, type, std::vector<std::uint64_t>(shape, shape + dims));
 }
 
 // One number for each dimension; none: NULL.
@@ -109,7 +111,7 @@ int protect_part(const cairn_session* session, const char* name, Place place, ca
   const auto numbers = [dims](const size_t* first) {
     return first == nullptr ? std::vector<std::uint64_t>{} : std::vector<std::uint64_t>(first, first + dims);
   };
-  return protect(session, name, std::move(place), type, numbers(shape),
+  return protect(session, name, place, type, numbers(shape),
                  cairn::GlobalPlace{numbers(global.shape), numbers(global.offset), numbers(global.ghosts_before),
                                     numbers(global.ghosts_after)});
 }
@@ -122,7 +124,7 @@ int protect_opaque(const cairn_session* session, const char* name, Place place, 
   access.element_bytes = static_cast<std::uint32_t>(element_bytes);
   access.type_name = text_or_empty(type_name);
   access.shape = {count};
-  return protect(session, name, std::move(place), std::move(access));
+  return protect(session, name, place, std::move(access));
 }
 
 // Calls `protect_at` with the place behind the pointer.
@@ -203,19 +205,18 @@ int cairn_protect_opaque(cairn_session* session, const char* name, void* data, c
 
 int cairn_protect_pointer(cairn_session* session, const char* name, const void* pointer, cairn_type type,
                           size_t count) {
-  return protect_pointer(pointer, [&](Place place) { return protect(session, name, std::move(place), type, {count}); });
+  return protect_pointer(pointer, [&](Place place) { return protect(session, name, place, type, {count}); });
 }
 
 int cairn_protect_pointer_array(cairn_session* session, const char* name, const void* pointer, cairn_type type,
                                 int dims, const size_t* shape) {
-  return protect_pointer(
-      pointer, [&](Place place) { return protect_array(session, name, std::move(place), type, dims, shape); });
+  return protect_pointer(pointer, [&](Place place) { return protect_array(session, name, place, type, dims, shape); });
 }
 
 int cairn_protect_pointer_part(cairn_session* session, const char* name, const void* pointer, cairn_type type, int dims,
                                const size_t* shape, const size_t* global_shape, const size_t* offset) {
   return protect_pointer(pointer, [&](Place place) {
-    return protect_part(session, name, std::move(place), type, dims, shape, {global_shape, offset});
+    return protect_part(session, name, place, type, dims, shape, {global_shape, offset});
   });
 }
 
@@ -223,16 +224,14 @@ int cairn_protect_pointer_block(cairn_session* session, const char* name, const 
                                 int dims, const size_t* shape, const size_t* global_shape, const size_t* offset,
                                 const size_t* ghosts_before, const size_t* ghosts_after) {
   return protect_pointer(pointer, [&](Place place) {
-    return protect_part(session, name, std::move(place), type, dims, shape,
-                        {global_shape, offset, ghosts_before, ghosts_after});
+    return protect_part(session, name, place, type, dims, shape, {global_shape, offset, ghosts_before, ghosts_after});
   });
 }
 
 int cairn_protect_pointer_opaque(cairn_session* session, const char* name, const void* pointer, const char* type_name,
                                  size_t element_bytes, size_t count) {
-  return protect_pointer(pointer, [&](Place place) {
-    return protect_opaque(session, name, std::move(place), type_name, element_bytes, count);
-  });
+  return protect_pointer(
+      pointer, [&](Place place) { return protect_opaque(session, name, place, type_name, element_bytes, count); });
 }
 
 int cairn_unprotect(cairn_session* session, const char* name) {

@@ -47,6 +47,7 @@ LoadObject load_of(cairn_load load, void* data) {
 int cairn_protect_object(cairn_session* session, const char* name, cairn_save save, cairn_load load, void* data) {
   return cairn::bind::with(session, [&](const cairn::Session&) {
     cairn::detail::RegionAccess access;
+    access.is_saved = true;
     access.save = cairn::bind::save_of(save, data);
     access.load = cairn::bind::load_of(load, data);
     session->protect(cairn::bind::text_or_empty(name), std::move(access));
@@ -57,6 +58,7 @@ int cairn_protect_object(cairn_session* session, const char* name, cairn_save sa
 int cairn_protect_file(cairn_session* session, const char* name, const char* path) {
   return cairn::bind::with(session, [&](const cairn::Session&) {
     cairn::detail::RegionAccess access;
+    access.path_kind = cairn::detail::PathKind::file;
     access.file = cairn::bind::text_or_empty(path);
     session->protect(cairn::bind::text_or_empty(name), std::move(access));
     return CAIRN_OK;

@@ -28,7 +28,7 @@ Backoff::Duration Backoff::next() {
   const Duration duration = next_;
   // Once idle it stays so until reset(); the sum need not grow for ever.
   if (slept_ < limits_.idle_after) slept_ += duration;
-  next_ = std::min(next_ * 2, slept_ < limits_.idle_after ? limits_.cap : limits_.idle_cap);
+  next_ = std::min(next_ + next_ / 4, slept_ < limits_.idle_after ? limits_.cap : limits_.idle_cap);
   return duration;
 }
 

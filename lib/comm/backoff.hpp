@@ -1,6 +1,7 @@
-// How long to sleep between two checks of something that sends no notification: short at first, doubling up to `cap`,
-// and up to `idle_cap` after about a second in which nothing happened. Counts its own sleeps and asks no clock. Belongs
-// to one thread. Local.
+// How long to sleep between two checks of something that sends no notification: short at first, each by a quarter
+// longer up to `cap`, and up to `idle_cap` after about a second in which nothing happened. So what happens is noticed
+// late by no more than a quarter of the time that it took. Counts its own sleeps and asks no clock. Belongs to one
+// thread. Local.
 #pragma once
 
 #include <chrono>

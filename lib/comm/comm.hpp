@@ -65,7 +65,7 @@ class Comm {
   [[nodiscard]] virtual Result<Buffer> broadcast(Bytes mine, Peer root) = 0;
   [[nodiscard]] virtual Status barrier() = 0;
   // Members with the same color form a new Comm, ordered by key, then by rank here. A member without a color gets no
-  // Comm.
+  // Comm. Members that come early may use their processors meanwhile: to be called where all come at once.
   [[nodiscard]] virtual Result<std::unique_ptr<Comm>> split(std::optional<std::uint32_t> color, std::uint32_t key) = 0;
 
   // Sets the function that blocking calls on this Comm run while they wait. It returns whether it made progress.

@@ -84,7 +84,7 @@ struct Config {
     enum class Mode { automatic, fresh, required } mode = Mode::automatic;
     std::uint32_t version = 0;   // that the user has chosen; 0: none, or by a label
     std::string label;           // of the snapshot that the user has chosen; empty: none, or by its version
-    bool version_again = false;  // also if it was the last to be chosen
+    bool version_again = false;  // also if it was the last to be chosen at a start
     enum class AtEnd { finished, continue_ } at_end = AtEnd::finished;
     bool elastic = true;  // a snapshot of another number of ranks, or of other parts of arrays, is restored
     bool use_failure_topology = true;

@@ -33,6 +33,7 @@ std::optional<std::int64_t> wait_of(const CallFile& file) {
 }  // namespace
 
 void CallWatch::look(Rank rank, const std::optional<ProcessState>& process) {
+  if (!scratch_) scratch_ = std::make_unique<CallFile>();
   if (!read_last_calls(*store_, names::calls(rank), *scratch_)) {
     seen_.erase(rank);
     return;

@@ -44,7 +44,7 @@ class CallWatch {
   };
 
   std::shared_ptr<const Store> store_;
-  std::unique_ptr<CallFile> scratch_ = std::make_unique<CallFile>();
+  std::unique_ptr<CallFile> scratch_;  // made by the first look: half a megabyte
   std::map<Rank, Seen> seen_;
 };
 

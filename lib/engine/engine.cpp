@@ -34,8 +34,10 @@ Result<bool> Engine::step(Heads heads) {
   // The rank in whose process this engine runs has dropped its session, and does not wait for ranks that compute. What
   // is being raised is finished first: the other heads wait for this one's part.
   if (worked && !*worked && promoter_.idle() && head_.is_dropped()) leave();
-  inquiry_.look(head_.clock());
-  if (faults_) faults_->turn(!life_.is_undecided());
+  if (!finished_) {
+    inquiry_.look(head_.clock());
+    if (faults_) faults_->turn(life_.may_be_watched());
+  }
   // A tick() in between may have failed.
   if (worked && broken_) return fail(*broken_);
   if (!worked) break_down(worked.error());
@@ -49,7 +51,7 @@ void Engine::tick() {
   if (worked) worked = seals_.advance();
   if (!worked) break_down(worked.error());
   inquiry_.look(head_.clock());
-  if (faults_) faults_->turn(!life_.is_undecided());
+  if (faults_) faults_->turn(life_.may_be_watched());
   in_tick_ = false;
 }
 
@@ -64,6 +66,8 @@ Result<bool> Engine::finish() {
   if (faults_) faults_->stop_watching();
   const Status status = Ending(head_, catalog_, life_, promoter_).run();
   if (!status && status.error().code == Code::communication) return fail(status.error());
+  in_tick_ = true;  // for good: a tick might send
+  if (auto settled = head_.mail.settle(head_.heads); !settled) return fail(settled.error());
   Finalized finalized;
   if (!status) finalized.error = status.error();
   head_.tell_all(finalized);
@@ -138,7 +142,7 @@ void Engine::break_silence() {
 Inquiry::Ways Engine::ways() {
   const auto to_head = [this](NodeId node, const ToHead& message) {
     // The loss of a head is noticed elsewhere, by the next message or vote that is waited for.
-    (void)head_.control.send(head_.topology.nodes[node.value].head, kToHead, encode(message));
+    (void)head_.mail.send(node, kToHead, encode(message));
   };
   const auto to_rank = [this](Rank rank, const ToRank& message) {
     head_.tell(rank, message);
@@ -156,14 +160,12 @@ std::string Engine::doing() const {
 }
 
 Result<bool> Engine::receive() {
-  auto envelope = head_.control.probe(kToHead);
-  if (!envelope) return fail(envelope.error());
-  if (!*envelope) return false;
-  auto bytes = head_.control.recv_probed(**envelope);
-  if (!bytes) return fail(bytes.error());
-  auto message = decode_to_head(*bytes);
+  const auto letter = head_.mail.receive(kToHead);
+  if (!letter) return fail(letter.error());
+  if (!*letter) return false;
+  auto message = decode_to_head((*letter)->bytes);
   if (!message) return fail(message.error());
-  if (auto status = handle((*envelope)->source, std::move(*message)); !status) return fail(status.error());
+  if (auto status = handle((*letter)->from, std::move(*message)); !status) return fail(status.error());
   return true;
 }
 

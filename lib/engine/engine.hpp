@@ -47,7 +47,6 @@ namespace cairn {
 struct EngineSetup {
   Comm& control;  // ranks and heads, by world rank
   Comm& heads;    // member i is the head of node i
-  Comm& votes;    // the same members; carries votes only
   const Topology& topology;
   EngineOptions options;
   std::shared_ptr<Store> local;
@@ -95,12 +94,14 @@ class Engine {
   explicit Engine(const EngineSetup& setup);
 
   // engine_open.cpp
+  [[nodiscard]] Status open_bell();
   [[nodiscard]] Status receive_hellos();
   [[nodiscard]] Result<RollCall> take_stock(const EngineSetup& setup);
   [[nodiscard]] Status look_around();
   void look_for_sick_nodes();
   [[nodiscard]] Status choose_layout(const RollCall& roll);
   [[nodiscard]] Status begin(const EngineSetup& setup);
+  [[nodiscard]] Status open_votes();
   void remember_sick() const;
 
   // Run by promotions between slices and while they wait, so that a newer snapshot never waits for an older one.

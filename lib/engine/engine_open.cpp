@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include <fmt/format.h>
@@ -11,7 +12,7 @@
 namespace cairn {
 
 Engine::Engine(const EngineSetup& setup)
-    : head_{setup.control, setup.heads, setup.votes, setup.topology, setup.options, setup.clock},
+    : head_{setup.control, setup.heads, setup.topology, setup.options, setup.clock, {setup.control, setup.topology}},
       inquiry_(setup.topology, NodeId{setup.heads.rank().value}, ways()),
       catalog_(head_.node, setup.memory, setup.options.keep),
       life_(head_, catalog_, setup.sealer),
@@ -39,7 +40,7 @@ Engine::~Engine() {
     remember_sick();
   }
   head_.heads.on_wait({});
-  head_.votes.on_wait({});
+  if (head_.votes) head_.votes->on_wait({});
 }
 
 Result<std::unique_ptr<Engine>> Engine::open(const EngineSetup& setup) {
@@ -64,6 +65,7 @@ Result<std::unique_ptr<Engine>> Engine::open(const EngineSetup& setup) {
   head.node.symptoms = engine->faults_.get();
   head.tell_all(opened);
   if (!status) return fail(status.error());
+  if (auto made = engine->open_votes(); !made) return fail(made.error());
 
   head.node.between = [raw = engine.get()] { raw->tick(); };
   head.heads.on_wait([raw = engine.get()] {
@@ -71,6 +73,17 @@ Result<std::unique_ptr<Engine>> Engine::open(const EngineSetup& setup) {
     return false;
   });
   return engine;
+}
+
+// After the ranks have been answered: they do not wait for it.
+Status Engine::open_votes() {
+  auto votes = head_.heads.split(0, 0);
+  if (!votes) {
+    break_down(votes.error());
+    return fail(votes.error());
+  }
+  head_.votes = std::move(*votes);
+  return {};
 }
 
 Status Engine::begin(const EngineSetup& setup) {
@@ -92,28 +105,40 @@ Status Engine::begin(const EngineSetup& setup) {
   return status;
 }
 
-Status Engine::receive_hellos() {
-  while (head_.requests.hellos.size() < head_.ranks.size()) {
-    auto worked = receive();
-    if (!worked) return fail(worked.error());
-    head_.control.idle(*worked);
-  }
+Status Engine::open_bell() {
+  if (!head_.node.local)
+    return fail(Code::io, fmt::format("node {}: its store, [storage] local, could not be opened", head_.node.me.value));
+  auto bell = head_.node.local->bell();
+  if (!bell) return fail(bell.error());
+  head_.bell = std::move(*bell);
   return {};
+}
+
+// A rank rings after its hello.
+Status Engine::receive_hellos() {
+  constexpr std::chrono::microseconds kNap{500};
+  while (true) {
+    const std::uint32_t rings = head_.bell ? head_.bell->rings(Bell::Who::head) : 0;
+    const auto worked = receive();
+    if (!worked) return fail(worked.error());
+    if (head_.requests.hellos.size() >= head_.ranks.size()) return {};
+    if (*worked) continue;
+    if (head_.bell) {
+      head_.bell->wait(Bell::Who::head, rings, kNap);
+    } else {
+      head_.control.idle(false);
+    }
+  }
 }
 
 // Reads what is in this head's own store; head 0 also reads the global one, for all heads.
 Status Engine::look_around() {
   const NodeContext& node = head_.node;
   const auto span = node.trace.span("list stores");
-  if (!node.local)
-    return fail(Code::io, fmt::format("node {}: its store, [storage] local, could not be opened", node.me.value));
   auto lock = node.local->lock();
   if (!lock) return fail(lock.error());
-  auto bell = node.local->bell();
-  if (!bell) return fail(bell.error());
   if (auto status = catalog_.read(life_.sealer()); !status) return status;
   lock_ = std::move(*lock);
-  head_.bell = std::move(*bell);
   if (!head_.node.leads()) return {};
   auto chain = read_chain(*node.global, node.log, life_.sealer());
   if (!chain) return fail(chain.error());
@@ -148,9 +173,10 @@ void Engine::remember_sick() const {
 
 // If one rank cannot take part (its store does not open, say), all must fail, not hang.
 Result<RollCall> Engine::take_stock(const EngineSetup& setup) {
+  const Status bell = open_bell();
   if (auto heard = receive_hellos(); !heard) return fail(heard.error());
   const std::optional<Error>& unable = head_.requests.hello_error ? head_.requests.hello_error : setup.unable;
-  const Status mine = unable ? fail(*unable) : look_around();
+  const Status mine = unable ? fail(*unable) : bell.and_then([&] { return look_around(); });
   const auto span = head_.node.trace.span("call roll");
   LayoutWishes wishes = head_.options.wishes;
   wishes.restart = true;  // a level that cannot be carried is a warning, not an error; the layout is the same

@@ -262,7 +262,7 @@ void FaultDesk::send(NodeId to, const localize::Message& message) {
   out.put(Bytes(life()));
   out.put(Bytes(encode(shortened(message))));
   for (Buffer& part : cut_into_parts(out.bytes())) {
-    auto request = head_.control.isend(head_.topology.nodes[to.value].head, kToFaultDesk, part);
+    auto request = head_.mail.isend(to, kToFaultDesk, part);
     sent_.emplace_back(std::move(part), std::move(request));
   }
 }
@@ -270,11 +270,8 @@ void FaultDesk::send(NodeId to, const localize::Message& message) {
 void FaultDesk::receive() {
   for (; !own_.empty(); own_.pop_front()) localizer_.receive(localize::Message(own_.front()));
   // An error is that of a lost peer, which the engine meets by itself.
-  for (auto envelope = head_.control.probe(kToFaultDesk); envelope && *envelope;
-       envelope = head_.control.probe(kToFaultDesk)) {
-    const auto part = head_.control.recv_probed(**envelope);
-    if (!part) return;
-    const auto whole = parts_.take((*envelope)->source, *part);
+  for (auto part = head_.mail.receive(kToFaultDesk); part && *part; part = head_.mail.receive(kToFaultDesk)) {
+    const auto whole = parts_.take((*part)->from, (*part)->bytes);
     if (!whole) continue;
     const Buffer now = life();
     const Bytes all(*whole);

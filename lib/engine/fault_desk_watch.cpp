@@ -75,8 +75,7 @@ void FaultDesk::note_pause(Time now) {
   while (!pauses_.empty() && now - pauses_.front().first >= kPausesCount) pauses_.pop_front();
 }
 
-// To a node that does not take its messages, one is under way. The last one is sent before the heads end the run
-// together: a later one might arrive when its communicator is gone.
+// To a node that does not take its messages, one is under way. The last one says that no other is to be expected.
 void FaultDesk::beat(Time now) {
   const bool ends = head_.requests.finalize.size() >= head_.ranks.size();
   if (!beats_ || said_farewell_ || (!ends && !beats_->due(now))) return;
@@ -91,20 +90,17 @@ void FaultDesk::beat(Time now) {
     out.put_text(host_.boot_id());
     out.put(ends);
     bytes.assign(out.bytes().begin(), out.bytes().end());
-    request = head_.control.isend(head_.topology.nodes[to.value].head, kHeartbeat, bytes);
+    request = head_.mail.isend(to, kHeartbeat, bytes);
   }
 }
 
 void FaultDesk::receive_beats(Time now) {
   if (!beats_) return;
   const Buffer expected = life();
-  for (auto envelope = head_.control.probe(kHeartbeat); envelope && *envelope;
-       envelope = head_.control.probe(kHeartbeat)) {
-    const auto bytes = head_.control.recv_probed(**envelope);
-    if (!bytes) return;
-    const Bytes all(*bytes);
+  for (auto beat = head_.mail.receive(kHeartbeat); beat && *beat; beat = head_.mail.receive(kHeartbeat)) {
+    const Bytes all((*beat)->bytes);
     if (all.size() < expected.size() || !std::ranges::equal(all.first(expected.size()), Bytes(expected))) continue;
-    const NodeId from = head_.topology.node_of_world[(*envelope)->source.value];
+    const NodeId from = head_.topology.node_of_world[(*beat)->from.value];
     beats_->heard(from, now);
     ByteReader in(all.subspan(expected.size()));
     const auto exchanges = in.get<std::uint64_t>();

@@ -23,7 +23,8 @@ void Head::tell(Rank rank, const ToRank& message) {
 void Head::send_to_other_heads(const ToHead& message) {
   const Buffer bytes = encode(message);
   for (const Node& other : topology.nodes) {
-    if (other.head != control.rank()) (void)control.isend(other.head, kToHead, bytes);
+    const NodeId node = topology.node_of_world[other.head.value];
+    if (node != this->node.me) (void)mail.isend(node, kToHead, bytes);
   }
 }
 

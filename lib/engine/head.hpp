@@ -12,6 +12,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "comm/comm.hpp"
+#include "engine/head_mail.hpp"
 #include "engine/messages.hpp"
 #include "engine/storage_trouble.hpp"
 #include "level/level.hpp"
@@ -72,10 +73,11 @@ struct Requests {
 struct Head {
   Comm& control;  // ranks and heads, by world rank
   Comm& heads;    // member i is the head of node i
-  Comm& votes;    // the same members; carries votes only
   const Topology& topology;
   EngineOptions options;
   Clock clock;
+  HeadMail mail;
+  std::unique_ptr<Comm> votes = {};  // the same members; carries votes only; null until the ranks have been answered
   NodeContext node = {};
   std::vector<Rank> ranks = {};                 // of this node
   std::map<Rank, std::int32_t> processes = {};  // of those ranks, on their hosts; where it is known

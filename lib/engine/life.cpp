@@ -45,8 +45,7 @@ Status check_no_other_run(const Store& global, const Chain& chain) {
 // From now on this node's store is of this life's chain, and may be written to.
 Status Life::mark_store() {
   if (marked_) return {};
-  remove_leftovers(*head_.node.local, catalog_.contents, head_.node.log);
-  catalog_.contents.unnamed.clear();  // what has such a name from now on is this life's
+  clean_store();
   const bool writes = mark_.id.value != 0 && catalog_.contents.mark != mark_;
   const Status status = writes ? write_chain_mark(*head_.node.local, mark_, sealer_) : Status{};
   marked_ = status.has_value();
@@ -57,9 +56,20 @@ Status Life::mark_store() {
   return {};
 }
 
+void Life::clean_store() {
+  if (std::exchange(cleaned_, true)) return;
+  remove_leftovers(*head_.node.local, catalog_.contents, head_.node.log);
+  catalog_.contents.unnamed.clear();  // what has such a name from now on is this life's
+}
+
 Status Life::begin() {
   if (auto status = mark_store(); !status) return status;
   return head_.node.leads() && !recorded_ ? write_record() : Status{};
+}
+
+void Life::has_begun() {
+  begun_ = true;
+  if (measured_) keep_costs(*measured_);
 }
 
 // Head 0 writes what is known of this life; the first time, this is the moment from which it counts. That is when its
@@ -124,6 +134,12 @@ Status Life::record_parent(RunRecord::Parent parent, const Identity& snapshot) {
   now.parent = parent;
   now.parent_snapshot = snapshot;
   now.snapshots |= parent == RunRecord::Parent::snapshot;
+  if (parent == RunRecord::Parent::fresh && is_first_) {
+    // Ranks may make files ready in this node's store from now on.
+    clean_store();
+    record_ = now;
+    return {};
+  }
   return record(now, parent == RunRecord::Parent::fresh ? CutsOff::yes : CutsOff::no);
 }
 
@@ -139,6 +155,17 @@ Status Life::record_choice(const Choice& choice) {
   const Status status = record(now, CutsOff::yes);
   if (status) catalog_.chain.choose(record_.incarnation, choice);
   return status;
+}
+
+void Life::record_rejection(const Identity& snapshot) {
+  std::vector<Identity>& rejected = record_.rejected;
+  if (std::ranges::find(rejected, snapshot) != rejected.end()) return;
+  if (rejected.size() == kMostRejected) rejected.erase(rejected.begin());
+  rejected.push_back(snapshot);
+  if (!recorded_ || !head_.node.leads()) return;
+  if (auto status = write_record(); !status)
+    head_.node.log.warning("later runs may restore version {}: {}", snapshot.version.value,
+                           status.error().in("that it was rejected could not be recorded").text());
 }
 
 Status Life::record(const RunRecord& now, CutsOff cuts_off) {
@@ -187,17 +214,20 @@ Status Life::record_end() {
         mine.error().text());
     mine = {};
   }
-  return agree(head_.heads, mine, "node");
+  const Status status = agree(head_.heads, mine, "node");
+  begun_ |= status.has_value();
+  return status;
 }
 
 void Life::lose_mark() {
   if (!std::exchange(marked_, false)) return;
+  cleaned_ = false;
   catalog_.contents.mark.reset();
 }
 
 void Life::keep_costs(const JobCosts& measured) {
   measured_ = measured;
-  if (catalog_.chain.costs_unknown || is_undecided()) return;
+  if (catalog_.chain.costs_unknown || !begun_) return;
   const NodeContext& node = head_.node;
   Status status = check_not_taken_over(*node.global, node.incarnation, node.run);
   if (status) status = write_text(*node.global, names::costs(), to_json(measured, node.sealer));

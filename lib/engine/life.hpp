@@ -1,6 +1,8 @@
 // A life of the job, from one start to its end: its number and run id, the chain of snapshots that it goes on with or
 // begins, and what is recorded of it. A life is written nowhere until its state is restored or its first snapshot is
-// sealed: a start that is refused leaves every store as it was, and a job that runs undisturbed.
+// sealed: a start that is refused leaves every store as it was, and a job that runs undisturbed. Where no store had
+// anything of the job, a fresh start is decided without being recorded: if it dies, the next start finds the same, and
+// is fresh too. Its first snapshot records it.
 //
 // One thread. Collective among heads where it says so; what is written to the global store is written by head 0.
 #pragma once
@@ -38,12 +40,15 @@ class Life {
   // The same; and the life is recorded. Local.
   [[nodiscard]] Status begin();
   // All heads know now that it is.
-  void has_begun() { begun_ = true; }
+  void has_begun();
   // What it goes on from. Does nothing if that was decided before. Collective.
   [[nodiscard]] Status record_parent(RunRecord::Parent parent, const Identity& snapshot);
   // That the job has gone back to a snapshot that was chosen, and, if it was not decided before, that it goes on from
   // that one. From then on the job is on its branch. Collective.
   [[nodiscard]] Status record_choice(const Choice& choice);
+  // That the program has rejected a snapshot: later lives do not restore it unasked. At once, or with what is recorded
+  // of this life first. Best effort. Local.
+  void record_rejection(const Identity& snapshot);
   // That it has taken a snapshot: on head 0, and then on all.
   [[nodiscard]] Status record_first_snapshot();
   void note_first_snapshot();
@@ -55,11 +60,15 @@ class Life {
   // This node's store has lost its mark.
   void lose_mark();
 
-  // Best effort: a job that loses this measures again.
+  // Best effort: a job that loses this measures again. They are written once the life is recorded.
   void keep_costs(const JobCosts& measured);
   void keep_costs_of_end();
 
+  // All heads know that it is recorded: from now on they write to their stores.
   [[nodiscard]] bool begun() const { return begun_; }
+  // Whether the job may write what only tools read: its start is not refused any more. With a key, tools need the
+  // chain's mark, which comes with the record.
+  [[nodiscard]] bool may_be_watched() const { return begun_ || (!is_undecided() && !sealer_.has_key()); }
   // It has neither restored nor taken a snapshot.
   [[nodiscard]] bool is_undecided() const { return record_.parent == RunRecord::Parent::undecided; }
   [[nodiscard]] bool began_fresh() const { return record_.parent == RunRecord::Parent::fresh; }
@@ -75,6 +84,8 @@ class Life {
   [[nodiscard]] Status learn_chain(const Status& read);
   [[nodiscard]] Status judge_by_other_stores(const RollCall& roll);
   [[nodiscard]] Status check_unreadable(const RollCall& roll);
+  [[nodiscard]] bool finds_nothing(const RollCall& roll) const;
+  void clean_store();
   // Whether something that cannot be read may be what a restart would look at.
   [[nodiscard]] bool matters(const Unreadable& what) const;
   [[nodiscard]] Status learn_unread(Unread mine);
@@ -89,7 +100,9 @@ class Life {
   Sealer sealer_;
   RunRecord record_;
   bool recorded_ = false;             // this life is in the global store; on head 0
-  bool begun_ = false;                // the same, as all heads know it: from now on they write to their stores
+  bool begun_ = false;                // the same, as all heads know it
+  bool is_first_ = false;             // no store had anything of the job when this life began; the same on all heads
+  bool cleaned_ = false;              // what earlier processes have left in this node's store is removed
   ChainMark mark_;                    // of the chain that this life goes on with or begins
   bool marked_ = false;               // this node's store has it
   std::optional<JobCosts> measured_;  // in this life, on the head that was told

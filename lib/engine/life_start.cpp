@@ -20,7 +20,17 @@ Status Life::start(const RollCall& roll) {
   head_.node.trace.begin(head_.node.incarnation);
   if (auto status = check_stores_belong(roll); !status) return status;
   if (auto status = judge_by_other_stores(roll); !status) return status;
+  is_first_ = finds_nothing(roll);
   return check_unreadable(roll);
+}
+
+// Whether a start that finds the stores as they are now starts fresh in any case. A fresh start that the user has asked
+// for may disown what is in a store that is away now.
+bool Life::finds_nothing(const RollCall& roll) const {
+  const Chain& chain = catalog_.chain;
+  const bool has_mark = chain.mark || chain.mark_unknown || roll.chain.value != 0 || roll.mark_unknown;
+  return roll.newest.value == 0 && chain.newest.value == 0 && !chain.has_snapshots && !roll.any_holdings &&
+         !roll.unreadable && !has_mark && head_.options.start != EngineOptions::Start::fresh;
 }
 
 // All heads learn what head 0 has read of the chain, or why it could not.

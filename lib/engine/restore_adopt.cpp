@@ -24,6 +24,16 @@ std::optional<std::uint64_t> turn_of(const Inventory& inventory, const Identity&
   return {};
 }
 
+// Whether all of them are in this node's store; true if it cannot be listed. Somebody may have removed them since they
+// were read.
+bool has_shards(const NodeContext& node, const Identity& snapshot, const std::vector<ShardEntry>& shards) {
+  const auto entries = node.local->list(node.dir(snapshot));
+  const auto is_there = [&](const ShardEntry& shard) {
+    return has_entry(*entries, names::shard(node.dir(snapshot), shard.rank));
+  };
+  return !entries || std::ranges::all_of(shards, is_there);
+}
+
 std::string text_of(LevelSet levels) {
   std::vector<std::string> names;
   for (const LevelId level : levels) names.push_back(fmt::format("L{}", static_cast<int>(level)));
@@ -193,7 +203,11 @@ Status RestoreDesk::note_own_shards(Known& known, std::uint64_t safe_point) {
   if (!head_.ranks.empty()) known.manifest.safe_point = safe_point;
   known.manifest.notes.fill_from(notes_);
   // A store without any room still gives back what it has.
-  return known.manifest == before ? Status{} : catalog_.write(known.manifest);
+  if (known.manifest == before) return {};
+  if (auto status = catalog_.write(known.manifest); !status) return status;
+  // Without a manifest, the next vote strikes the snapshot.
+  if (has_shards(head_.node, known.manifest.identity, *holding->own)) return {};
+  return catalog_.retire(head_.node.dir(known.manifest.identity));
 }
 
 Result<std::uint64_t> RestoreDesk::read_safe_point(const Plan& plan) const {

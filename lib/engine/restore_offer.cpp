@@ -80,7 +80,7 @@ Result<Version> RestoreDesk::version_to_choose() {
     if (!(one.complete & head_.node.levels.in_global_store()).empty()) global.push_back(id);
   }
   KnownLabels here = labels_here(head_.node, retrieval().manifests, global, unreadable);
-  std::erase_if(here.snapshots, [&](const LabeledSnapshot& one) { return catalog_.rejected.contains(one.snapshot); });
+  std::erase_if(here.snapshots, [&](const LabeledSnapshot& one) { return catalog_.is_rejected(one.snapshot); });
   return find_labeled(head_.heads, request.label, here, head_.node.log);
 }
 

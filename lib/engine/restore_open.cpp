@@ -72,8 +72,8 @@ void RestoreDesk::close_open() {
   if (request.rejects) {
     catalog_.reject(snapshot);
     if (head_.node.leads())
-      head_.node.log.warning("version {} was rejected by close(): this run will not restore it",
-                             snapshot.version.value);
+      head_.node.log.warning("version {} was rejected by close(): it will not be restored", snapshot.version.value);
+    life_.record_rejection(snapshot);
   }
   head_.requests.restore.clear();
   seals_.reopen();

@@ -94,7 +94,7 @@ void SealDesk::start_closing_vote() {
   closing_ = Vote::on_nothing(head_.node.me, last_version_, waiting);
   note_losses(*closing_);
   if (head_.left) closing_->note_left(*head_.left);
-  closing_vote_ = head_.votes.iallreduce(closing_->words(), Reduce::max);
+  closing_vote_ = head_.votes->iallreduce(closing_->words(), Reduce::max);
 }
 
 void SealDesk::call_vote(Version version, Sealing& sealing, const Status& mine) {
@@ -103,7 +103,7 @@ void SealDesk::call_vote(Version version, Sealing& sealing, const Status& mine) 
     sealing.vote.fail(head_.node.me, mine.error().code);
   }
   sealing.vote_span = head_.node.trace.span_beside("vote", version.value);
-  sealing.voting = head_.votes.iallreduce(sealing.vote.words(), Reduce::max);
+  sealing.voting = head_.votes->iallreduce(sealing.vote.words(), Reduce::max);
 }
 
 // Somebody may have removed the store, or a part of it, since the last vote. What was there no longer counts, on any
@@ -162,6 +162,7 @@ Result<bool> SealDesk::conclude_votes() {
 bool SealDesk::goes_on(Version version, Sealing& sealing) {
   using Step = Sealing::Step;
   sealing.voting.reset();
+  if (sealing.step == Step::seal) sealing.pin = sealing.vote.has_pin();  // of any rank
   if (sealing.step == Step::begin) {
     life_.has_begun();
     return true;
@@ -215,7 +216,7 @@ void SealDesk::conclude(Version version, const Sealing& sealing) {
   catalog_.retrieval.reset();  // what it knows is out of date
   catalog_.retire_orphans();
   Known& known = catalog_.known[id];
-  if (sealing.vote.has_pin()) catalog_.chain.pins.insert(id);
+  if (sealing.pin) catalog_.chain.pins.insert(id);
   catalog_.state = id;
   catalog_.of_other_ranks.reset();
   catalog_.hold_slot(version);

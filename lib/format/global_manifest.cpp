@@ -53,6 +53,16 @@ void read_choices(const JsonView& from, RunRecord& record) {
   }
 }
 
+void read_rejected(const JsonView& from, RunRecord& record) {
+  if (from.size() > kMostRejected) from.complain("is too long");
+  for (std::size_t i = 0; i < from.size() && from.good(); ++i) record.rejected.push_back(identity_of(from.at(i)));
+}
+
+const Formats& formats_of(const RunRecord& record) {
+  if (!record.rejected.empty()) return kRejectingFormats;
+  return record.choices.empty() ? kRecordFormats : kChoosingFormats;
+}
+
 void read_node_files(const JsonView& from, GlobalManifest& manifest) {
   from.expect_size(manifest.layout.nodes);
   for (std::size_t i = 0; i < from.size() && from.good(); ++i) {
@@ -105,14 +115,14 @@ Result<GlobalManifest> parse_global_manifest(const std::string& text, const Seal
 }
 
 std::string to_json(const RunRecord& record, const Sealer& sealer) {
-  const Formats& formats = record.choices.empty() ? kRecordFormats : kChoosingFormats;
-  Json json{{"kind", kRunKind}, {"format", sealer.format(formats)}};
+  Json json{{"kind", kRunKind}, {"format", sealer.format(formats_of(record))}};
   json["incarnation"] = record.incarnation.value;
   json["run"] = names::hex(record.run);
   json["parent"] = json_of_parent(record);
   json["snapshots"] = record.snapshots;
   json["finished"] = record.finished;
   for (const Choice& choice : record.choices) json["choices"].push_back(json_of(choice));
+  for (const Identity& snapshot : record.rejected) put_identity(json["rejected"].emplace_back(), snapshot);
   return sealer.seal(json);
 }
 
@@ -125,6 +135,7 @@ Result<RunRecord> parse_run_record(const std::string& text, const Sealer& sealer
     record.snapshots = root["snapshots"].boolean();
     record.finished = root["finished"].boolean();
     if (root.has("choices")) read_choices(root["choices"], record);
+    if (root.has("rejected")) read_rejected(root["rejected"], record);
     return record;
   });
 }

@@ -26,7 +26,9 @@ inline constexpr Formats kManifestFormats{6, 7};
 inline constexpr Formats kAvoidingFormats{8, 9};
 // Of run records with choices: an older Cairn would restore what they have abandoned.
 inline constexpr Formats kChoosingFormats{10, 11};
-inline constexpr std::uint64_t kNewestFormat = kChoosingFormats.keyed;
+// Of run records with rejected snapshots: the same.
+inline constexpr Formats kRejectingFormats{12, 13};
+inline constexpr std::uint64_t kNewestFormat = kRejectingFormats.keyed;
 [[nodiscard]] constexpr bool is_keyed(std::uint64_t format) { return format > 1 && format % 2 == 1; }
 
 // The largest size of a manifest. The longest is the global one: at most 150 bytes a rank for its shard, 30 a rank for

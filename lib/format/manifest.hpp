@@ -108,16 +108,19 @@ struct Choice {
   std::string label = {};  // by which it was chosen; empty: by its version
   friend bool operator==(const Choice&, const Choice&) = default;
 };
-inline constexpr std::size_t kMostChoices = 64;  // of a record: what the oldest abandoned was retired long ago
+// Of a record: what the oldest abandoned, or rejected, was retired long ago.
+inline constexpr std::size_t kMostChoices = 64;
+inline constexpr std::size_t kMostRejected = 64;
 
 struct RunRecord {
   Incarnation incarnation;
   RunId run;
   enum class Parent { undecided, fresh, snapshot } parent = Parent::undecided;
-  Identity parent_snapshot;          // when Parent::snapshot
-  bool snapshots = false;            // a snapshot of this life was sealed: the chain is not empty
-  bool finished = false;             // the chain ended here; the next start is fresh
-  std::vector<Choice> choices = {};  // of this life, oldest first
+  Identity parent_snapshot;             // when Parent::snapshot
+  bool snapshots = false;               // a snapshot of this life was sealed: the chain is not empty
+  bool finished = false;                // the chain ended here; the next start is fresh
+  std::vector<Choice> choices = {};     // of this life, oldest first
+  std::vector<Identity> rejected = {};  // by the program in this life, oldest first: later ones restore them if chosen
   friend bool operator==(const RunRecord&, const RunRecord&) = default;
 };
 

@@ -273,7 +273,6 @@ Result<Buffer> MpiComm::broadcast(Bytes mine, Peer root) {
 }
 
 Result<std::unique_ptr<Comm>> MpiComm::split(std::optional<std::uint32_t> color, std::uint32_t key) {
-  if (auto status = barrier(); !status) return fail(status.error().in("split"));
   // A member with impossible arguments still takes part, so that the others do not wait for ever.
   const bool possible = color.value_or(0) <= INT_MAX && key <= INT_MAX;
   MPI_Comm part = MPI_COMM_NULL;

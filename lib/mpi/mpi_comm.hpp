@@ -57,7 +57,7 @@ class MpiComm final : public Comm {
   [[nodiscard]] Result<std::vector<Buffer>> allgather(Bytes mine) override;
   [[nodiscard]] Result<Buffer> broadcast(Bytes mine, Peer root) override;
   [[nodiscard]] Status barrier() override;
-  // Waits asleep until all are there, then blocks in MPI_Comm_split.
+  // Blocks in MPI_Comm_split.
   [[nodiscard]] Result<std::unique_ptr<Comm>> split(std::optional<std::uint32_t> color, std::uint32_t key) override;
 
   void on_wait(std::function<bool()> work) override { idler_.set_work(std::move(work)); }

@@ -138,14 +138,13 @@ Status JobWorld::call(Order order) const {
   return result;
 }
 
-Status JobWorld::call_heads() const {
+std::optional<std::string> JobWorld::served_job() const {
   const auto serving = serving_.lock();
-  if (serving && !(*serving)->is_finalized()) {
-    return fail(Code::invalid_argument, "the heads of this job serve another session, which is not finalized",
-                "finalize that first; or open this one on a communicator of only some ranks, which needs no heads");
-  }
-  return call(Order::session);
+  if (!serving || (*serving)->is_finalized()) return std::nullopt;
+  return (*serving)->job().name;
 }
+
+Status JobWorld::call_heads() const { return call(Order::session); }
 
 Status JobWorld::call_all_to_repairable_job() const { return call(Order::repairable); }
 

@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/error.hpp"
@@ -57,8 +58,10 @@ class JobWorld {
   // ranks in the same order. Local.
   [[nodiscard]] static bool is_whole(MPI_Comm comm);
   [[nodiscard]] bool repairs() const { return role_.repairs; }
-  // The heads join the session that all application ranks are about to open. invalid_argument: they still serve one.
-  // Local; each application rank calls it.
+  // The job of the session that the heads serve, which is one at a time; none: they serve none.
+  [[nodiscard]] std::optional<std::string> served_job() const;
+  // The heads join the session that all application ranks are about to open. Requires: they serve none. Local; each
+  // application rank calls it.
   [[nodiscard]] Status call_heads() const;
   // All processes join the job that repairs itself. Local; each application rank calls it.
   [[nodiscard]] Status call_all_to_repairable_job() const;

@@ -36,13 +36,6 @@ void RehearsalWatch::call_begins(CairnCall call, bool another) {
   if (next_ != nullptr) next_->call_begins(call, another);
 }
 
-// Restores nothing.
-void RehearsalWatch::reading_begins() {
-  const std::lock_guard guard(mutex_);
-  is_quiet_no_more();
-  if (next_ != nullptr) next_->reading_begins();
-}
-
 void RehearsalWatch::call_ends() {
   const std::lock_guard guard(mutex_);
   last_call_ = Clock::now();

@@ -24,7 +24,6 @@ class RehearsalWatch final : public CallWatcher, public tap::Observer {
   RehearsalWatch(const std::string& directory, Rank rank, RegionNames regions, CallWatcher* next);
 
   void call_begins(CairnCall call, bool another) override;
-  void reading_begins() override;
   void call_ends() override;
 
   void began(const CallRecord& call) override;

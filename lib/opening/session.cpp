@@ -42,10 +42,7 @@ bool threads_may_communicate() {
 
 Result<std::shared_ptr<Store>> open_local(const Config& config, const Topology& topology, NodeId node) {
   if (auto status = check_places(config.storage.local, config.storage.global); !status) return fail(status.error());
-  const bool simulated = !config.topology.node_size.empty();
-  const std::string& name = topology.nodes[node.value].name;
-  const std::string root = simulated ? config.storage.local + "/" + name : config.storage.local;
-  return PosixStore::open(root, config.job.name);
+  return PosixStore::open(place_of_node(config, topology.nodes[node.value].name), config.job.name);
 }
 
 // A session of only some of the ranks need not have the numbers that ckpt-run was asked for, nor a rank for a head.
@@ -189,6 +186,11 @@ std::unique_ptr<Session> Session::open(MPI_Comm world, const std::string& config
   tap::check_opening("cairn::Session::open", world);
   JobWorld* const job = JobWorld::current();
   if (job == nullptr || !JobWorld::is_whole(world)) return open(opening);
+  opening.served_job = job->served_job();
+  if (opening.served_job) {
+    opening.world = tap::application_world();
+    return open(opening);
+  }
   value_or_throw(job->call_heads());
   opening.world = tap::all_processes();
   opening.ranks = tap::application_world();
@@ -198,6 +200,12 @@ std::unique_ptr<Session> Session::open(MPI_Comm world, const std::string& config
 }
 
 namespace {
+
+// Of a session that no rank could open.
+void free_duplicate(Result<MPI_Comm>& duplicate) {
+  const tap::Unheard own;
+  if (duplicate && *duplicate != MPI_COMM_NULL) MPI_Comm_free(&*duplicate);
+}
 
 WorldMode world_mode(const Launcher& launcher) {
   WorldMode mode{.started = launcher.world, .replaced = tap::is_world_replaced()};
@@ -209,6 +217,7 @@ WorldMode world_mode(const Launcher& launcher) {
 
 // What a session of this world is opened with. The world must outlive it.
 Environment Session::Mpi::environment_of(MpiComm& world, const Opening& opening, const Launcher& launcher) {
+  const bool is_whole = !opening.served_job && has_all_ranks(opening.world);
   // The caller may know more about the failure than ckpt-run did when it started the job.
   const bool told = !opening.failures.dead_ranks.empty() || !opening.failures.lost_nodes.empty();
   const auto start = std::chrono::steady_clock::now();
@@ -227,8 +236,9 @@ Environment Session::Mpi::environment_of(MpiComm& world, const Opening& opening,
           .leave_mark = [launcher](const Config& config, const CompletionMark& mark) { launcher.leave(config, mark); },
           .repaired = opening.repaired,
           .repairs = opening.repairs,
-          .started = opening.repaired || has_all_ranks(opening.world) ? launcher.started : std::nullopt,
-          .is_part = !opening.repaired && !has_all_ranks(opening.world),
+          .started = opening.repaired || is_whole ? launcher.started : std::nullopt,
+          .is_part = !opening.repaired && !is_whole,
+          .served_job = opening.served_job,
           .by_a_rank = launcher.by_a_rank,
           .goes_on = launcher.goes_on,
           .has_ended = [launcher](const Config& config) { return launcher.has_ended(config); },
@@ -238,22 +248,32 @@ Environment Session::Mpi::environment_of(MpiComm& world, const Opening& opening,
 }
 
 std::unique_ptr<Session> Session::open(const Opening& opening) {
+  const auto begun = std::chrono::steady_clock::now();
   auto mpi = std::make_unique<Mpi>();
   mpi->world = value_or_throw(MpiComm::duplicate(opening.world, MpiComm::kLargestTransfer, opening.lifeline));
-  const auto launcher =
-      opening.launcher ? *opening.launcher : value_or_throw(Launcher::share(*mpi->world, opening.failures));
+  auto launcher = opening.launcher ? *opening.launcher : value_or_throw(Launcher::share(*mpi->world, opening.failures));
+  if (opening.served_job) launcher.rehearsal.clear();  // it rehearses the other session
   const bool replaces = opening.repairs != nullptr && opening.repairs->only_lost_roll_back();
-  auto opened = SessionImpl::open(Mpi::environment_of(*mpi->world, opening, launcher));
-  if (!opened && !replaces) mpi->leave_mark_of(opened.error(), launcher);
+  auto environment = Mpi::environment_of(*mpi->world, opening, launcher);
+  environment.begun = begun;
+  // The application's own duplicate: its messages never meet Cairn's.
+  Result<MPI_Comm> duplicate = opening.ranks;
+  if (opening.ranks == MPI_COMM_NULL)
+    environment.meanwhile = [&](Comm& ranks) { duplicate = own_duplicate(static_cast<MpiComm&>(ranks).raw()); };
+  auto opened = SessionImpl::open(environment);
+  // Whatever has failed: messages may still be on their way.
+  if (!opened) mpi->world->leave_to_mpi();
+  // The job goes on with the session that the heads serve.
+  if (!opened && !replaces && !opening.served_job) mpi->leave_mark_of(opened.error(), launcher);
+  if (!opened && !opening.lifeline && opening.ranks == MPI_COMM_NULL) free_duplicate(duplicate);
   auto impl = value_or_throw(std::move(opened));
   if (!impl) return nullptr;
   mpi->impl = impl.get();
   mpi->state = opening.state;
-  // The application's own duplicate: its messages never meet Cairn's.
-  mpi->ranks = opening.ranks != MPI_COMM_NULL ? opening.ranks : value_or_throw(own_duplicate(mpi->own()));
+  mpi->ranks = value_or_throw(duplicate);
   mpi->failures = opening.failures;
   if (opening.ranks == MPI_COMM_NULL || opening.lifeline) mpi->join(mpi->ranks, opening);
-  if (impl->hears_mpi()) mpi->hear_calls(opening);
+  if (impl->job().tap) mpi->hear_calls(opening);
   if (!launcher.rehearsal.empty()) mpi->note_calls(launcher.rehearsal);
   mpi->guard_world(opening, launcher);
   if (impl->logged() != nullptr) {
@@ -316,7 +336,7 @@ void Session::Mpi::hear_calls(const Opening& opening) {
 void Session::Mpi::note_calls(const std::string& directory) {
   rehearsal = std::make_unique<RehearsalWatch>(
       directory, Rank{impl->ranks().rank().value}, [impl = impl] { return impl->regions().names(); }, watcher.get());
-  if (impl->hears_mpi()) rehearsal_listens.emplace(*rehearsal);
+  if (impl->job().tap) rehearsal_listens.emplace(*rehearsal);
   impl->watch_calls(rehearsal.get());
 }
 
@@ -324,7 +344,7 @@ void Session::Mpi::guard_world(const Opening& opening, const Launcher& launcher)
   guard.reset();
   const bool all_compute = impl->size() == world->size();
   if (tap::is_world_replaced()) return;  // no communicator of the application has heads
-  if (!impl->hears_mpi() || (all_compute && (!opening.lifeline || has_all_ranks(ranks)))) return;
+  if (!impl->job().tap || (all_compute && (!opening.lifeline || has_all_ranks(ranks)))) return;
   guard = std::make_unique<tap::WorldGuard>(heads_of(world->raw(), twin()),
                                             [impl = impl, launcher](const tap::BlockedCall& call) {
                                               if (!impl->is_finalized()) refuse(launcher, impl->rank().value, call);

@@ -17,8 +17,9 @@ namespace cairn {
 
 struct Session::Opening {
   MPI_Comm world = MPI_COMM_NULL;
-  MPI_Comm ranks = MPI_COMM_NULL;  // the application's communicator; null: one is made
-  std::string config_file;         // where `repaired` does not have the configuration
+  MPI_Comm ranks = MPI_COMM_NULL;         // the application's communicator; null: one is made
+  std::optional<std::string> served_job;  // that of another session, which has the heads: this one has none
+  std::string config_file;                // where `repaired` does not have the configuration
   FailureTopology failures;
   MPI_Errhandler errhandler = MPI_ERRHANDLER_NULL;  // of the application's communicator; null: as `world` has it
   // In a job that repairs itself:

@@ -16,9 +16,10 @@ bool was_taken_after(const Identity& snapshot, const Branch::Fork& fork) {
 void Branch::take(const Fork& fork) {
   std::erase_if(forks_, [&](const Fork& earlier) { return !was_taken_after(fork.choice.snapshot, earlier); });
   forks_.push_back(fork);
+  rejected_.erase(fork.choice.snapshot);
 }
 
-bool Branch::has(const Identity& snapshot) const {
+bool Branch::is_on(const Identity& snapshot) const {
   const auto newest = std::find_if(forks_.rbegin(), forks_.rend(), [&](const Fork& fork) {
     return was_taken_after(snapshot, fork) || snapshot > fork.choice.snapshot;
   });

@@ -66,6 +66,10 @@ struct Catalog {
   void strike_abandoned();
   // The program cannot use that snapshot. The same on all heads.
   void reject(const Identity& snapshot);
+  // By this life or an earlier one.
+  [[nodiscard]] bool is_rejected(const Identity& snapshot) const {
+    return rejected.contains(snapshot) || chain.branch.has_rejected(snapshot);
+  }
   // A rank of this node reads a snapshot, or does so no more: while one reads it, its files stay in this node's store,
   // and hold no slot.
   void hold(Rank rank, const Identity& snapshot) { held_.emplace(snapshot, rank); }

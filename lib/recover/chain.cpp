@@ -49,6 +49,7 @@ void put_choices(ByteWriter& out, const Chain& chain) {
     out.put(choice.after.value);
     out.put(choice.at_start);
   }
+  put_snapshots(out, {chain.branch.rejected().begin(), chain.branch.rejected().end()});
 }
 
 std::vector<Identity> get_snapshots(ByteReader& in) {
@@ -106,6 +107,7 @@ bool get_choices(ByteReader& in, Chain& chain) {
     const Version after{in.get<std::uint32_t>()};
     chain.branch.take({life, {snapshot, after, in.get<bool>(), {}}});
   }
+  for (const Identity& snapshot : get_snapshots(in)) chain.branch.reject(snapshot);
   return chain.branch.forks().size() == snapshots.size();
 }
 
@@ -186,6 +188,7 @@ void follow(Chain& chain, const std::vector<Life>& lives) {
       chain.has_snapshots = false;
     }
     for (const Choice& choice : record->choices) chain.choose(record->incarnation, choice);
+    for (const Identity& snapshot : record->rejected) chain.branch.reject(snapshot);
     chain.has_snapshots |= record->snapshots;
     chain.finished = record->finished;
   }

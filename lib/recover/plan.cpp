@@ -116,7 +116,13 @@ std::size_t ranks_of(const PlanRequest& request, const SnapshotSources& sources,
 // Whether the request is for this snapshot, or may be.
 bool is_wanted(const PlanRequest& request, const Identity& snapshot) {
   if (snapshot.incarnation < request.not_before) return false;
-  return request.chosen.value != 0 ? snapshot.version == request.chosen : request.branch.has(snapshot);
+  if (request.chosen.value != 0) return snapshot.version == request.chosen;
+  return request.branch.has(snapshot) || request.branch.has_rejected(snapshot);
+}
+
+// By this life; or by an earlier one, which does not hinder who chooses it.
+bool is_rejected(const PlanRequest& request, const Identity& snapshot) {
+  return request.rejected.contains(snapshot) || (request.chosen.value == 0 && request.branch.has_rejected(snapshot));
 }
 
 // Versions that could be chosen, the oldest first.
@@ -189,7 +195,7 @@ Result<Plan> make_plan(const PlanRequest& request) {
   LayoutIndexes indexes;
   for (const Identity& snapshot : request.inventory.snapshots()) {
     if (!is_wanted(request, snapshot)) continue;
-    if (request.rejected.contains(snapshot)) {
+    if (is_rejected(request, snapshot)) {
       refuse(snapshot, "was rejected by close()");
       continue;
     }

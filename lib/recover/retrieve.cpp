@@ -229,7 +229,7 @@ Result<Plan> retrieve(Comm& heads, const NodeContext& node, RetrieveState& state
       state.snapshot = plan->snapshot;
       state.arrived.clear();
       state.entries.clear();
-      state.brings_aside = false;
+      if (std::exchange(state.brings_aside, false)) remove_brought(node);
     }
     if (plan->aside && !std::exchange(state.brings_aside, true)) remove_brought(node);
     std::vector<Strike> strikes;

@@ -11,8 +11,6 @@ class CallWatcher {
   virtual ~CallWatcher() = default;
   // `another`: the application makes a further call of this kind; else it continues one that has begun.
   virtual void call_begins(CairnCall call, bool another) = 0;
-  // open_snapshot() or close(), for which ranks wait as for a restore.
-  virtual void reading_begins() { call_begins(CairnCall::restore, true); }
   virtual void call_ends() = 0;
 };
 
@@ -21,10 +19,6 @@ class WatchedCall {
  public:
   WatchedCall(CallWatcher* watcher, CairnCall call, bool another = true) : watcher_(watcher) {
     if (watcher_ != nullptr) watcher_->call_begins(call, another);
-  }
-  // reading_begins().
-  explicit WatchedCall(CallWatcher* watcher) : watcher_(watcher) {
-    if (watcher_ != nullptr) watcher_->reading_begins();
   }
   ~WatchedCall() {
     if (watcher_ != nullptr) watcher_->call_ends();

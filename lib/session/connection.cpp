@@ -22,10 +22,10 @@ struct Stores {
   Sealer sealer = {};
 };
 
-Result<Stores> open_stores(const Environment& environment, const Config& config, const Membership& membership) {
-  auto local = environment.open_local(config, membership.topology, membership.node);
+Result<Stores> open_stores(const Environment& environment, const Config& config, const Membership& membership,
+                           const Result<std::shared_ptr<Store>>& local) {
   if (!local) return fail(local.error());
-  Stores stores{.local = std::move(*local)};
+  Stores stores{.local = *local};
   if (!membership.acts_for_node()) return stores;
   auto global = environment.open_global(config);
   if (!global) return fail(global.error());
@@ -62,33 +62,41 @@ void leave_mark(const Environment& environment, const Config& config, Completion
 }
 
 // The stores of all ranks, or the same error for all. A rank that could not join the world comes here too, since the
-// others wait for it.
+// others wait for it. `local`: the node's store.
 Result<Stores> stores_of_world(const Environment& environment, const Config& config,
-                               const Result<std::unique_ptr<const Membership>>& joined) {
-  auto stores = joined.and_then([&](const auto& membership) { return open_stores(environment, config, *membership); });
-  const Status mine = stores ? Status{} : fail(stores.error());
+                               const Result<std::unique_ptr<const Membership>>& joined,
+                               const Result<std::shared_ptr<Store>>& local) {
+  auto stores =
+      joined.and_then([&](const auto& membership) { return open_stores(environment, config, *membership, local); });
   // The mark is left before the ranks agree that the stores are there. No rank has opened the session by then, so this
   // replaces marks of earlier sessions and never one of this session.
-  leave_mark(environment, config, mine ? CompletionMark::Kind::opened : CompletionMark::Kind::none);
-  if (auto status = agree(environment.world, mine, "world rank"); !status) return fail(status.error());
+  leave_mark(environment, config, stores ? CompletionMark::Kind::opened : CompletionMark::Kind::none);
+  const Topology none;
+  const Topology& topology = joined ? (**joined).topology : none;
+  const auto mine = stores.map([](const Stores& all) { return all.local; });
+  const Status one_store = check_one_store(environment.world, topology, mine, config.storage.local);
+  if (joined && local) remove_token(topology, environment.world.rank(), **local);
+  if (!one_store) return fail(one_store.error());
   if (auto status = compare_keys(environment.world, config, **joined, stores->sealer); !status)
-    return fail(status.error());
-  const Topology& topology = (**joined).topology;
-  if (auto status = check_one_store(environment.world, topology, *stores->local, config.storage.local); !status)
     return fail(status.error());
   return stores;
 }
 
 // The name of this process in a trace; a rank may also act for its node.
-Trace open_trace(const Environment& environment, const Config& config, const Membership& membership, const Log& log) {
-  TraceProcess process = TraceProcess::of_head(membership.node, environment.host);
-  if (membership.computes()) {
+Trace open_trace(const Environment& environment, const Config& config, const Topology& topology, const Log& log) {
+  const Peer me = environment.world.rank();
+  const NodeId node = topology.node_of_world[me.value];
+  const bool computes = !topology.is_dedicated_head(me);
+  TraceProcess process = TraceProcess::of_head(node, environment.host);
+  if (computes) {
     const std::string head = process.name;
-    process = TraceProcess::of_rank(membership.rank(), environment.host);
-    if (membership.acts_for_node()) process.name += ", " + head;
+    const auto rank = std::ranges::find(topology.world_of_rank, me) - topology.world_of_rank.begin();
+    process = TraceProcess::of_rank(Rank{static_cast<std::uint32_t>(rank)}, environment.host);
+    if (topology.nodes[node.value].head == me) process.name += ", " + head;
   }
-  Trace trace(config.log.trace, std::move(process), log);
-  trace.name_thread(membership.computes() ? "application" : "head");
+  Trace trace(config.log.trace, std::move(process), log, environment.begun);
+  trace.name_thread(computes ? "application" : "head");
+  trace.span_since("share settings", environment.begun).end();
   return trace;
 }
 
@@ -104,7 +112,6 @@ std::optional<EngineSetup> engine_setup(const Environment& environment, const Co
   options.after_end = environment.has_ended && environment.has_ended(config);
   return EngineSetup{.control = membership.control,
                      .heads = *membership.heads,
-                     .votes = *membership.votes,
                      .topology = membership.topology,
                      .options = std::move(options),
                      .local = stores.local,
@@ -140,15 +147,22 @@ Result<std::unique_ptr<Connection>> connect(const Environment& environment, cons
   if (!topology) return fail(topology.error());
   // In heads too: launchers send the signal to every rank, and it kills a process that does not handle it.
   if (config.restart.stop_signal) StopSignal::watch(*config.restart.stop_signal);
+  const Trace trace = open_trace(environment, config, *topology, log);
+  auto joining = trace.span("join world");
+  const Peer place = environment.world.rank();
+  const auto local = environment.open_local(config, *topology, topology->node_of_world[place.value]);
+  if (local) leave_token(*topology, place, **local);
   auto membership = join_world(environment.world, std::move(*topology));
+  joining.end();
   const auto not_opened = [&](const Error& error) {
     leave_mark(environment, config, CompletionMark::Kind::none);
     return fail(error);
   };
-  auto stores = stores_of_world(environment, config, membership);
+  auto opening = trace.span("open stores");
+  auto stores = stores_of_world(environment, config, membership, local);
+  opening.end();
   if (!stores) return not_opened(stores.error());
   const Membership& me = **membership;
-  const Trace trace = open_trace(environment, config, me, log);
   auto setup = engine_setup(environment, config, me, *stores, log, trace);
   if (!me.computes()) {
     const SignalsOfOthers ignored;
@@ -157,7 +171,7 @@ Result<std::unique_ptr<Connection>> connect(const Environment& environment, cons
     if (auto status = (*engine)->serve(); !status) return fail(status.error());
     return nullptr;
   }
-  auto greeting = greet_head(me, *stores->local, std::move(setup), log, trace, environment.clock, environment.process);
+  auto greeting = greet_head(me, *stores->local, std::move(setup), log, trace, environment);
   if (!greeting) return not_opened(greeting.error());
   auto connection =
       std::make_unique<Connection>(std::move(*membership), trace, std::move(stores->local), std::move(*greeting));

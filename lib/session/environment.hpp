@@ -1,6 +1,7 @@
 // The input for opening a session: the ranks, access to the stores, and what is known of the life before.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -42,6 +43,8 @@ using LeaveMark = std::function<void(const Config& config, const CompletionMark&
 struct Environment {
   Comm& world;  // the caller's; must outlive the session
   std::string host;
+  // When the opening began, for the trace.
+  std::chrono::steady_clock::time_point begun = std::chrono::steady_clock::now();
   std::string config_file;  // read on world rank 0; empty: defaults
   std::function<Result<std::shared_ptr<Store>>(const Config&, const Topology&, NodeId)> open_local;
   std::function<Result<std::shared_ptr<Store>>(const Config&)> open_global;
@@ -59,6 +62,8 @@ struct Environment {
   std::optional<StartedNumbers> started = std::nullopt;
   // Only some of the job's processes open this session.
   bool is_part = false;
+  // That of another session of the same ranks, which has the heads: this one has none. None: there is no such session.
+  std::optional<std::string> served_job = std::nullopt;
   // ckpt-run has started the job, but not these processes: a rank of the job has.
   bool by_a_rank = false;
   // An earlier life of this run has taken snapshots: mode = fresh was for the first life, and no longer applies.
@@ -73,6 +78,9 @@ struct Environment {
   // Makes the table of levels for each head.
   std::function<Levels()> levels = make_levels;
   WorldMode world_mode = {};
+  // What the application's ranks do, all of them, while their heads open. `ranks`: Cairn's communicator of them. Empty:
+  // nothing.
+  std::function<void(Comm& ranks)> meanwhile = {};
   // How heads look at their host.
   LookAtHost look_at_host = [] { return cairn::look_at_host(); };
 };

@@ -22,24 +22,26 @@ void report_silent_head(HeadLink& link, const Membership& membership, const Log&
 }  // namespace
 
 Result<Greeting> greet_head(const Membership& membership, Store& local, std::optional<EngineSetup> own, const Log& log,
-                            const Trace& trace, const Clock& clock, std::int32_t process) {
-  const auto span = trace.span("open");
+                            const Trace& trace, const Environment& environment) {
+  const auto span = trace.span("greet head");
   const Peer head = membership.here().head;
   // The first message says what this rank alone cannot do. From then on all ranks leave, or all stay.
   auto bell = local.bell();
   Hello first;
   if (!bell) first.error = bell.error();
-  first.process = process;
+  first.process = environment.process;
   if (auto status = membership.control.send(head, kToHead, encode(ToHead(first))); !status) return fail(status.error());
+  if (bell) (*bell)->ring(Bell::Who::head);
   OwnEngine engine = own ? start_engine(*std::move(own)) : OwnEngine{};
   HeadLink::Drive drive;
   if (engine.in_calls) drive = [raw = engine.in_calls.get()] { return raw->step(Engine::Heads::compute); };
-  auto link = std::make_unique<HeadLink>(membership.control, head, std::move(drive), clock);
+  auto link = std::make_unique<HeadLink>(membership.control, head, std::move(drive), environment.clock);
+  if (bell) link->use_bell(std::move(*bell));
   report_silent_head(*link, membership, log);
+  if (environment.meanwhile) environment.meanwhile(*membership.ranks);
   auto heard = link->wait_until([&] { return link->opened.has_value(); }, {"open()"});
   if (!heard) return fail(heard.error());
   if (link->opened->error) return fail(*link->opened->error);
-  link->use_bell(std::move(*bell));
   Opened life = *std::exchange(link->opened, std::nullopt);
   trace.begin(life.incarnation);
   return Greeting{.engine = std::move(engine), .link = std::move(link), .life = std::move(life)};

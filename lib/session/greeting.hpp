@@ -4,12 +4,12 @@
 #include <memory>
 #include <optional>
 
-#include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/trace.hpp"
 #include "engine/engine.hpp"
 #include "engine/messages.hpp"
+#include "session/environment.hpp"
 #include "session/head_link.hpp"
 #include "session/membership.hpp"
 #include "session/own_engine.hpp"
@@ -23,9 +23,9 @@ struct Greeting {
   Opened life;  // without an error
 };
 
-// `process`: this one's number on its host; 0: not known. `own`: for a process that is a head itself, the setup of its
-// engine. Collective in time: all ranks have the same error.
+// `own`: for a process that is a head itself, the setup of its engine. Collective in time: all ranks have the same
+// error.
 [[nodiscard]] Result<Greeting> greet_head(const Membership& membership, Store& local, std::optional<EngineSetup> own,
-                                          const Log& log, const Trace& trace, const Clock& clock, std::int32_t process);
+                                          const Log& log, const Trace& trace, const Environment& environment);
 
 }  // namespace cairn

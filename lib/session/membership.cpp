@@ -30,8 +30,8 @@ Result<std::unique_ptr<const Membership>> join_world(Comm& world, Topology topol
   const NodeId node = topology.node_of_world[me.value];
   const bool acts_for_node = topology.nodes[node.value].head == me;
   const bool computes = !topology.is_dedicated_head(me);
-  auto joined = std::make_unique<Membership>(Membership{
-      .topology = std::move(topology), .node = node, .control = world, .ranks = {}, .heads = {}, .votes = {}});
+  auto joined = std::make_unique<Membership>(
+      Membership{.topology = std::move(topology), .node = node, .control = world, .ranks = {}, .heads = {}});
   // Application ranks keep the world's order. Nodes are numbered by their lowest rank, so the order of heads has to be
   // given. A split takes several rounds of all members: where no process both computes and acts for its node, one makes
   // both parts.
@@ -43,7 +43,6 @@ Result<std::unique_ptr<const Membership>> join_world(Comm& world, Topology topol
       return split(world, color_if(acts_for_node, kHeads), node.value, joined->heads);
     });
   }
-  if (made && acts_for_node) made = split(*joined->heads, kHeads, 0, joined->votes);
   if (!made) return fail(made.error());
   return joined;
 }

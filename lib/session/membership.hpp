@@ -16,7 +16,6 @@ struct Membership {
   Comm& control;                // ranks and heads, by world rank: the world itself
   std::unique_ptr<Comm> ranks;  // the application ranks; null: this process is a head and does nothing else
   std::unique_ptr<Comm> heads;  // member i is the head of node i; null: another process acts for this one's node
-  std::unique_ptr<Comm> votes;  // the same members
 
   [[nodiscard]] bool computes() const { return ranks != nullptr; }
   [[nodiscard]] bool acts_for_node() const { return heads != nullptr; }

@@ -37,22 +37,30 @@ std::optional<LevelId> highest_needed(const Offer& offer) {
 
 OfferedShards::OfferedShards(const Store& store, const Offer& offer) : store_(store), offer_(offer) {
   for (const OfferedShard& offered : offer.shards) {
-    auto shard = open(offered);
-    if (shard)
-      shards_.push_back(*std::move(shard));
+    auto file = open_offered(store_, offer_, offered);
+    if (file)
+      files_.push_back(*std::move(file));
     else
-      note_damaged(offered.rank, shard.error());
+      note_damaged(offered.rank, file.error());
   }
 }
 
-Result<Shard> OfferedShards::open(const OfferedShard& offered) const {
-  auto file = open_offered(store_, offer_, offered);
-  return file ? Shard::of(*std::move(file)) : fail(file.error());
+const std::vector<Shard>& OfferedShards::shards() {
+  if (shards_) return *shards_;
+  shards_.emplace();
+  for (const ShardFile& file : files_) {
+    auto shard = Shard::of(file);
+    if (shard)
+      shards_->push_back(*std::move(shard));
+    else
+      note_damaged(file.header().rank, shard.error());
+  }
+  return *shards_;
 }
 
 std::vector<reshape::OldRank> OfferedShards::old_ranks() {
   std::vector<reshape::OldRank> old;
-  for (const Shard& shard : shards_) old.push_back(old_rank(shard));
+  for (const Shard& shard : shards()) old.push_back(old_rank(shard));
   return old;
 }
 
@@ -72,7 +80,8 @@ const reshape::OldRank* OfferedShards::reach(Rank rank) {
   if (const auto open = beside_.find(rank); open != beside_.end()) return &open->second.old;
   const auto offered = std::ranges::find(offer_.beside, rank, &OfferedShard::rank);
   if (offered == offer_.beside.end()) return nullptr;
-  auto shard = open(*offered);
+  auto shard =
+      open_offered(store_, offer_, *offered).and_then([](ShardFile file) { return Shard::of(std::move(file)); });
   if (!shard) return nullptr;
   Beside& beside = beside_.emplace(rank, Beside{*std::move(shard), {}}).first->second;
   beside.old = old_rank(beside.shard);
@@ -80,7 +89,7 @@ const reshape::OldRank* OfferedShards::reach(Rank rank) {
 }
 
 void OfferedShards::check_all() {
-  for (const Shard& shard : shards_) {
+  for (const ShardFile& shard : files_) {
     if (auto whole = check_blocks(shard); !whole)
       note_damaged(shard.header().rank, whole.error().in_file(shard.name()));
   }

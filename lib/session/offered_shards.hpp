@@ -1,6 +1,7 @@
 // The shards that the heads offer to one rank in a restore: its own, or, of a snapshot of another number of ranks,
-// those of some old ranks, perhaps none. Also opens those of other ranks of the node where they are wanted. Remembers
-// which of them all cannot be read. Local.
+// those of some old ranks, perhaps none. Their tables are read when regions are asked for: a rank that restores its own
+// shard mostly needs none. Also opens those of other ranks of the node where they are wanted. Remembers which of them
+// all cannot be read. Local.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +31,11 @@ class OfferedShards {
   // Both must outlive it.
   OfferedShards(const Store& store, const Offer& offer);
 
-  [[nodiscard]] const std::vector<Shard>& shards() const { return shards_; }
+  [[nodiscard]] const std::vector<ShardFile>& files() const { return files_; }
+  // The same with their regions, as far as these can be read.
+  [[nodiscard]] const std::vector<Shard>& shards();
+  // A file whose table was read elsewhere, and cannot be.
+  void note_damaged(Rank rank, const Error& error);
   // Their regions, for an exchange. Refers to this object, which notes what cannot be read.
   [[nodiscard]] std::vector<reshape::OldRank> old_ranks();
   // One of another rank of this node. Null: it is on another node, or cannot be opened. Refers to this object, too.
@@ -47,14 +52,13 @@ class OfferedShards {
     Shard shard;
     reshape::OldRank old;
   };
-  [[nodiscard]] Result<Shard> open(const OfferedShard& offered) const;
   [[nodiscard]] reshape::OldRank old_rank(const Shard& shard);
-  void note_damaged(Rank rank, const Error& error);
 
   const Store& store_;
   const Offer& offer_;
-  std::vector<Shard> shards_;
-  std::map<Rank, Beside> beside_;  // those that were reached
+  std::vector<ShardFile> files_;
+  std::optional<std::vector<Shard>> shards_;  // none: no regions were asked for yet
+  std::map<Rank, Beside> beside_;             // those that were reached
   std::map<Rank, Error> damaged_;
 };
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -23,8 +24,13 @@ inline constexpr StoreToken kNoToken = 1;       // another directory, since noth
 [[nodiscard]] Status check_one_store(const Topology& topology, const std::vector<StoreToken>& found,
                                      const std::string& local);
 
-// Puts a token into each node's store and compares what all processes find. The same outcome for all. Collective over
-// the world.
-[[nodiscard]] Status check_one_store(Comm& world, const Topology& topology, Store& store, const std::string& local);
+// Puts a token into its node's store, if this process is the node's first. Local.
+void leave_token(const Topology& topology, Peer process, Store& store);
+// Takes it away again. Local.
+void remove_token(const Topology& topology, Peer process, Store& store);
+// Whether all processes have opened their stores, and find in them what they must. `store`: this one's, or why there is
+// none. The same outcome for all. Collective over the world, which has met in another call since leave_token().
+[[nodiscard]] Status check_one_store(Comm& world, const Topology& topology, const Result<std::shared_ptr<Store>>& store,
+                                     const std::string& local);
 
 }  // namespace cairn

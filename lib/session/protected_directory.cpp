@@ -9,6 +9,12 @@
 #include "session/scratch_file.hpp"
 
 namespace cairn {
+namespace {
+
+// One call for a file system waits for what other programs have written there, too.
+constexpr std::ptrdiff_t kManyFiles = 64;
+
+}  // namespace
 
 // Another tag than that of a file in it that is protected by itself.
 ProtectedDirectory::ProtectedDirectory(const std::string& path, Rank self)
@@ -135,6 +141,8 @@ Status ProtectedDirectory::take_table() {
     if (!entry.is_directory) continue;
     if (auto made = made_.need(path_of(entry.path)); !made) return made;
   }
+  const auto files = std::ranges::count(entries_, false, &DirectoryEntry::is_directory);
+  if (files >= kManyFiles) sync_ = posix::FileSystemSync::open(path_);
   return next_file();
 }
 
@@ -147,8 +155,27 @@ Status ProtectedDirectory::next_file() {
     replacements_.push_back(std::make_unique<posix::FileReplacement>(std::move(*begun)));
     left_ = entry.size_bytes;
     if (left_ > 0) return {};
-    if (auto done = replacements_.back()->finish(); !done) return done;
-    replacements_.back()->rest();
+    if (auto done = finish_file(); !done) return done;
+  }
+  return {};
+}
+
+Status ProtectedDirectory::finish_file() {
+  using Sync = posix::FileReplacement::Sync;
+  if (auto done = replacements_.back()->finish(sync_ ? Sync::by_caller : Sync::now); !done) return done;
+  // Thousands of files must not need thousands of descriptors.
+  replacements_.back()->rest();
+  return {};
+}
+
+// Something below the directory may be of another file system, which is mounted there.
+Status ProtectedDirectory::sync_files() {
+  if (!sync_) return {};
+  const bool synced = sync_->sync();
+  for (const auto& replacement : replacements_) {
+    if (synced && replacement->unsynced() == sync_->device()) continue;
+    if (auto done = replacement->sync(); !done) return done;
+    replacement->rest();
   }
   return {};
 }
@@ -160,15 +187,13 @@ Status ProtectedDirectory::add_to_file(Bytes& bytes) {
   bytes = bytes.subspan(part.size());
   left_ -= part.size();
   if (left_ > 0) return {};
-  if (auto done = replacements_.back()->finish(); !done) return done;
-  // Thousands of files must not need thousands of descriptors.
-  replacements_.back()->rest();
+  if (auto done = finish_file(); !done) return done;
   ++next_;
   return next_file();
 }
 
 Status ProtectedDirectory::finish() {
-  if (!entries_.empty() && next_ == entries_.size() && left_ == 0) return {};
+  if (!entries_.empty() && next_ == entries_.size() && left_ == 0) return sync_files();
   return fail(Code::corrupt, "the region ends before the files of the directory");
 }
 
@@ -190,6 +215,7 @@ Status ProtectedDirectory::apply() {
 void ProtectedDirectory::drop() {
   replacements_.clear();
   made_.undo();
+  sync_.reset();
   entries_.clear();
   head_.clear();
   next_ = 0;

@@ -12,6 +12,7 @@
 #include "base/ids.hpp"
 #include "format/directory_table.hpp"
 #include "session/protected_path.hpp"
+#include "store/posix/file_system_sync.hpp"
 #include "store/posix/user_directory.hpp"
 #include "store/posix/user_file.hpp"
 
@@ -48,6 +49,8 @@ class ProtectedDirectory final : public ProtectedPath {
   [[nodiscard]] Status add_to_file(Bytes& bytes);
   // Begins the next file that has bytes; those without any are finished.
   [[nodiscard]] Status next_file();
+  [[nodiscard]] Status finish_file();
+  [[nodiscard]] Status sync_files();
 
   std::string path_;
   std::string tag_;
@@ -65,6 +68,7 @@ class ProtectedDirectory final : public ProtectedPath {
   std::size_t next_ = 0;    // position in `entries_`
   std::uint64_t left_ = 0;  // bytes of the file that is being prepared
   posix::MadeDirectories made_;
+  std::optional<posix::FileSystemSync> sync_;  // of all files together; none: each is synced when it is written
   std::vector<std::unique_ptr<posix::FileReplacement>> replacements_;
 };
 

@@ -11,9 +11,7 @@ constexpr const char* kWriteIt = "write the file before each snapshot; due() tel
 
 }  // namespace
 
-ScratchFile::ScratchFile(const std::string& path, Rank self) : ProtectedFile(path, self) {
-  (void)posix::remove_user_file(path);
-}
+ScratchFile::ScratchFile(const std::string& path, Rank self) : ProtectedFile(path, self) { remove(); }
 
 ScratchFile::~ScratchFile() { (void)posix::remove_user_file(path()); }
 
@@ -22,20 +20,27 @@ Status ScratchFile::open() {
   if (std::filesystem::symlink_status(path(), error).type() == std::filesystem::file_type::not_found)
     return fail(Error{Code::io, "has not been written for this snapshot", kWriteIt}.in_file(path()));
   if (auto opened = ProtectedFile::open(); !opened) return opened;
-  if (file().stamp() != restored_) return {};
-  return fail(Error{Code::io, "has not been written since it was restored", kWriteIt}.in_file(path()));
+  read_ = file().stamp();
+  if (!old_ || old_->stamp != *read_) return {};
+  return fail(Error{Code::io, "has not been written since " + old_->why, kWriteIt}.in_file(path()));
 }
 
-void ScratchFile::end_snapshot() {
-  restored_.reset();
-  (void)posix::remove_user_file(path());
+void ScratchFile::end_snapshot() { remove(); }
+
+void ScratchFile::remove() {
+  old_.reset();
+  const auto removed = posix::remove_user_file(path());
+  if (removed) return;
+  const auto dated = posix::date_back(path());
+  const auto stamp = dated ? std::optional(*dated) : read_;
+  if (stamp) old_ = {*stamp, "it could not be removed: " + removed.error().text()};
 }
 
 Status ScratchFile::apply() {
   if (auto applied = ProtectedFile::apply(); !applied) return applied;
   auto stamp = posix::date_back(path());
   if (!stamp) return fail(stamp.error());
-  restored_ = *stamp;
+  old_ = {*stamp, "it was restored"};
   return {};
 }
 

@@ -11,7 +11,7 @@ namespace cairn {
 
 class ScratchFile final : public ProtectedFile {
  public:
-  // Removes a file that an earlier run has left there.
+  // Removes a file that an earlier run has left there. What cannot be removed counts as old.
   ScratchFile(const std::string& path, Rank self);
   ~ScratchFile() override;
   ScratchFile(const ScratchFile&) = delete;
@@ -23,8 +23,15 @@ class ScratchFile final : public ProtectedFile {
 
  private:
   [[nodiscard]] Status apply() override;
+  void remove();
 
-  std::optional<posix::FileStamp> restored_;  // as a restore has left it
+  // A file that is not for the next snapshot: its stamp, and why.
+  struct Old {
+    posix::FileStamp stamp;
+    std::string why;
+  };
+  std::optional<Old> old_;
+  std::optional<posix::FileStamp> read_;  // by the last snapshot
 };
 
 }  // namespace cairn

@@ -58,7 +58,7 @@ void SessionBase::protect_raw(const std::string& name, void* data, Element eleme
   access.type_name = type_name;
   access.shape = std::move(shape);
   access.place = std::move(place);
-  access.data = [data] { return data; };
+  access.object = data;
   protect_access(name, std::move(access));
 }
 

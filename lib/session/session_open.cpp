@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "session/session_errors.hpp"
 #include "session/session_impl.hpp"
 #include "session/shared_setup.hpp"
 
@@ -35,15 +36,18 @@ Result<std::unique_ptr<SessionImpl>> SessionImpl::open(const Environment& enviro
         rollback::LoggedRank::Setting{
             .rank = application.rank, .replay = config->replay, .limit = config->recovery.limit, .log = log},
         *environment.repairs);
-  Setting setting{.config = std::move(*config),
-                  .log = log,
-                  .clock = environment.clock,
-                  .leave_mark = (*connection)->rank().value == 0 ? environment.leave_mark : LeaveMark{},
-                  .recoverable = environment.repaired.has_value(),
-                  .rehearsal = environment.rehearsal};
-  std::unique_ptr<SessionImpl> session(
-      new SessionImpl(std::move(setting), std::move(application), std::move(logged), std::move(*connection)));
-  session->leave_mark(CompletionMark::Kind::opened);  // again, now that the life has a name
+  SessionState::Setting setting{.config = std::move(*config),
+                                .log = log,
+                                .clock = environment.clock,
+                                .leave_mark = application.rank.value == 0 ? environment.leave_mark : LeaveMark{},
+                                .recoverable = environment.repaired.has_value(),
+                                .rehearsal = environment.rehearsal};
+  std::unique_ptr<SessionImpl> session(new SessionImpl({.setting = std::move(setting),
+                                                        .application = std::move(application),
+                                                        .logged = std::move(logged),
+                                                        .connection = std::move(*connection)}));
+  // Again, now that the life has a name.
+  leave_mark(session->state_, CompletionMark::Kind::opened);
   return session;
 }
 

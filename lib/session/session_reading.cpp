@@ -6,6 +6,7 @@
 #include "session/offered_shards.hpp"
 #include "session/open_snapshot_impl.hpp"
 #include "session/session_impl.hpp"
+#include "session/settling.hpp"
 
 namespace cairn {
 namespace {
@@ -24,47 +25,48 @@ Result<Shard> open_checked(const Connection& here, const Offer& offer) {
 }  // namespace
 
 Result<std::unique_ptr<OpenSnapshotImpl>> SessionImpl::open_snapshot(const RestoreRequest& chosen) {
-  if (auto status = usable_now("open_snapshot"); !status) return fail(status.error());
-  const WatchedCall watched(watcher_);
+  if (auto status = state_.usable_now("open_snapshot"); !status) return fail(status.error());
+  const WatchedCall watched(state_.watcher, CairnCall::open_snapshot);
   // Survivors do not repeat this call.
-  if (logged_ && (is_replacement() || logged_->catches_up()))
-    return fail(logged_->rolls_back("calls open_snapshot() before it has caught up").error());
+  if (state_.logged && (state_.is_replacement() || state_.logged->catches_up()))
+    return fail(state_.logged->rolls_back("calls open_snapshot() before it has caught up").error());
   obstruct("has opened a snapshot", rollback::Until::end);
-  auto span = connection_->trace.span("open snapshot");
+  auto span = state_.connection->trace.span("open snapshot");
   const bool names_one = chosen.version.value != 0 || !chosen.label.empty();
-  RestoreRequest request = names_one ? chosen : request_for({});
+  RestoreRequest request = names_one ? chosen : request_for(state_, {});
   request.call = SettledCall::open;
   std::optional<Shard> shard;
   const auto look = [&](const Offer& offer) {
-    auto mine = open_checked(*connection_, offer);
-    if (!mine) return refused(mine.error());
+    auto mine = open_checked(*state_.connection, offer);
+    if (!mine) return refused(state_, mine.error());
     shard = *std::move(mine);
     return RestoreResult{};
   };
-  const auto accepted = settle_offer(look, request, Restores::all);
+  const auto accepted = settle_offer(state_, look, request, Restores::all);
   if (!accepted) return fail(accepted.error());
   span.set_version(accepted->snapshot.version);
-  auto open =
-      std::make_unique<OpenSnapshotImpl>(*this, accepted->snapshot, link().restore_done->notes, *std::move(shard));
+  auto open = std::make_unique<OpenSnapshotImpl>(*this, accepted->snapshot, state_.link().restore_done->notes,
+                                                 *std::move(shard));
   open_snapshots_.add(*open);
   return open;
 }
 
 Result<bool> SessionImpl::close_snapshot(OpenSnapshotImpl& open, bool good) {
-  const WatchedCall watched(watcher_);
+  const WatchedCall watched(state_.watcher, CairnCall::close);
   const RestoreRequest request{.version = open.snapshot().version, .call = SettledCall::close, .rejects = !good};
-  const Result<Offer> closed = usable_now("close").and_then([&] { return settle_offer({}, request, Restores::all); });
+  const Result<Offer> closed =
+      state_.usable_now("close").and_then([&] { return settle_offer(state_, {}, request, Restores::all); });
   if (!closed) {
     drop(open);
     return fail(closed.error());
   }
   open_snapshots_.remove(open);
-  return !link().restore_done->rejected;
+  return !state_.link().restore_done->rejected;
 }
 
 void SessionImpl::drop(OpenSnapshotImpl& open) {
   // Without a connection, there is nobody who holds it.
-  if (connection_) (void)link().send(Dropped{open.snapshot()});
+  if (state_.connection) (void)state_.link().send(Dropped{open.snapshot()});
   open_snapshots_.remove(open);
 }
 

@@ -121,6 +121,12 @@ Result<Config> share_config(const Environment& environment) {
     if (environment.world_mode.replaced && !environment.is_part)
       log.info("MPI_COMM_WORLD has the application ranks only: session.comm() is the same communicator");
   }
+  if (environment.served_job == config->job.name)
+    return fail(Code::config, fmt::format("[job] name = {}: another session of this program has it", config->job.name),
+                "finalize that one first; or give this one an INI file with another name, for snapshots of its own");
+  // The head of each simulated node is not in this world.
+  for (std::uint32_t& size : config->topology.node_size)
+    if (environment.served_job && size > 1) --size;
   if (auto settled = settle_head_mode(environment, *config); !settled) return fail(settled.error());
   if (environment.goes_on && config->restart.mode == Config::Restart::Mode::fresh)
     config->restart.mode = Config::Restart::Mode::automatic;

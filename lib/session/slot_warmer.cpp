@@ -1,7 +1,5 @@
 #include "session/slot_warmer.hpp"
 
-#include <condition_variable>
-#include <mutex>
 #include <system_error>
 #include <utility>
 
@@ -24,16 +22,10 @@ void SlotWarmer::wrote(std::uint64_t bytes) {
   last_shard_bytes_ = bytes;
 }
 
-void SlotWarmer::run(std::uint32_t slots, std::chrono::milliseconds delay) {
+void SlotWarmer::run(std::uint32_t slots) {
   if (ready_ || thread_.joinable()) return;
-  const auto warm_up = [this, slots, delay](const std::stop_token& stop) {
+  const auto warm_up = [this, slots](const std::stop_token& stop) {
     const Background background;
-    if (delay.count() > 0) {
-      std::mutex mutex;
-      std::unique_lock lock(mutex);
-      std::condition_variable_any().wait_for(lock, stop, delay, [] { return false; });
-      if (stop.stop_requested()) return;
-    }
     // At least one slot each time, even if it has to pause at once.
     do {
       const auto ready = store_->warm_up(owner_, bytes_, slots);

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -25,8 +24,8 @@ class SlotWarmer {
   void want(std::uint64_t bytes);
   // A shard of this size has been written: slots of another size are worth making when it has come twice.
   void wrote(std::uint64_t bytes);
-  // Continues until `slots` slots are ready that hold nothing; begins after `delay`, unless it has to pause before.
-  void run(std::uint32_t slots, std::chrono::milliseconds delay = {});
+  // Continues until `slots` slots are ready that hold nothing.
+  void run(std::uint32_t slots);
   // Returns when the slot under way is ready.
   void pause();
 

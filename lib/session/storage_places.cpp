@@ -30,6 +30,11 @@ std::string absolute_place(const std::string& path) {
   return error ? path : place.lexically_normal().string();
 }
 
+std::string place_of_node(const Config& config, const std::string& node) {
+  const std::string place = absolute_place(config.storage.local);
+  return config.topology.node_size.empty() ? place : place + "/" + node;
+}
+
 Status check_places(const std::string& local, const std::string& global) {
   const fs::path node = resolved(local);
   const fs::path shared = resolved(global);

@@ -435,6 +435,23 @@ TEST(Elastic, leaves_nothing_behind_of_what_was_brought) {
     EXPECT_THAT(files_on(job.node_store(node)), Not(Contains(HasSubstr(names::brought().path)))) << node;
 }
 
+// Version 2 is of other ranks, and cannot be read; version 1 is of as many, and its shards lie where they belong.
+TEST(Elastic, leaves_nothing_behind_of_what_was_brought_for_a_snapshot_that_then_could_not_be_read) {
+  Job job({3, 3, 3}, elastic_settings("2", "[storage]\nkeep_local = 3\n"));
+  take_grid_steps(job, 1);
+  job.reshape({2, 2, 2});
+  go_on_from(job, 1);
+  job.lose(1);
+  Job::Image damaged = job.image();
+  for (auto& [path, bytes] : damaged.nodes[0])
+    if (path.starts_with("v00000002") && path.ends_with("/rank000000.shard")) bytes[bytes.size() / 2] ^= std::byte{1};
+  job.put_back(damaged);
+  job.reshape({3, 3, 3});
+  go_on_from(job, 1);
+  for (std::uint32_t node = 0; node < 3; ++node)
+    EXPECT_THAT(files_on(job.node_store(node)), Not(Contains(HasSubstr(names::brought().path)))) << node;
+}
+
 // A node's store is full for a while.
 TEST(Elastic, fails_where_a_store_has_no_room_for_what_it_gets_and_works_later) {
   for (const char* levels : {"2", "3", "4"}) {

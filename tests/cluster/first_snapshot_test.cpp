@@ -61,6 +61,48 @@ TEST(FirstSnapshot, is_nothing_that_is_lost_when_one_node_alone_has_sealed_it) {
   }
 }
 
+std::vector<std::string> files_of(const Store& store) {
+  std::vector<std::string> files;
+  const auto entries = store.list(DirName{});
+  for (const Entry& entry : entries.value()) files.push_back(entry.name);
+  return files;
+}
+
+// Nothing is there that a record would have to disown: a restart finds what this run has found.
+TEST(FreshStart, of_a_job_that_no_store_knows_is_recorded_with_its_first_snapshot) {
+  for (const char* head : {"", "[head]\nmode = inline\n"}) {
+    Job job({2, 2}, kLocal + head);
+    for (int life = 0; life < 2; ++life) {
+      job.run_well_and_die([](JobSession& session) {
+        Steps steps(session);
+        EXPECT_EQ(steps.restore(), 0U);
+        EXPECT_EQ(steps.restore(), 0U);
+      });
+      EXPECT_THAT(files_of(job.global_store()), testing::IsEmpty());
+    }
+    job.run_well_and_die([](JobSession& session) {
+      Steps steps(session);
+      EXPECT_EQ(steps.restore(), 0U);
+      steps.advance();
+      steps.wait_for_all();
+    });
+    EXPECT_THAT(files_of(job.global_store()), testing::Not(testing::IsEmpty()));
+    expect_restore(job, 1);
+  }
+}
+
+// Its end is: a job that has finished is not one that no store knows.
+TEST(FreshStart, without_a_snapshot_is_recorded_when_it_ends) {
+  Job job({2, 2}, kLocal);
+  job.run([](JobSession& session) { EXPECT_EQ(Steps(session).restore(), 0U); });
+  EXPECT_THAT(files_of(job.global_store()), testing::Not(testing::IsEmpty()));
+  job.run([](JobSession& session) {
+    Steps steps(session);
+    EXPECT_EQ(steps.restore(), 0U);
+    EXPECT_EQ(session.incarnation(), 2U);
+  });
+}
+
 // Records of lives cannot be written any more once a node has its first manifest. A restart on fewer nodes could not
 // tell the rest of a safe snapshot from nothing.
 TEST(FirstSnapshot, is_safe_only_once_it_is_recorded_that_there_is_one) {

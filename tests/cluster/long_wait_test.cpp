@@ -115,18 +115,19 @@ TEST(WaitLimit, that_is_over_names_who_is_missing) {
                          "off\n[localize]\nact = tell\n");
   job.log_level = "warning";
   const StderrFile log;
-  std::atomic<bool> hour_is_over{false};
+  std::atomic<int> hours{0};
   std::atomic<int> told{0};
-  job.clock = [&](std::uint32_t world_rank) {
-    return ten_times_as_fast(world_rank) + std::chrono::hours(hour_is_over ? 2 : 0);
-  };
+  job.clock = [&](std::uint32_t world_rank) { return ten_times_as_fast(world_rank) + std::chrono::hours(hours); };
   job.run_and_die([&](JobSession& session) {
     Steps steps(session);
     steps.restore();
     if (session.rank() == 3) {
       log.wait_for({"rank 3", "node 2"});
-      hour_is_over = true;
-      while (told < 3) std::this_thread::yield();
+      // Some ranks may not have begun to wait yet.
+      while (told < 3) {
+        hours += 2;
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      }
       return;
     }
     steps.advance_by(3);

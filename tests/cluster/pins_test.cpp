@@ -107,6 +107,17 @@ TEST(Pins, stay_when_their_branch_is_abandoned_and_when_the_job_has_started_fres
   EXPECT_TRUE(std::ranges::includes(there, Versions{3, 5})) << there.size();
 }
 
+// It takes another vote than later ones: what the first said is not forgotten.
+TEST(Pins, stay_also_of_the_first_snapshot_of_a_job) {
+  for (const char* head : {"", "[head]\nmode = inline\n"}) {
+    Job job = new_job();
+    job.configure(kSettings + head);
+    take(job, 3, {1});
+    EXPECT_EQ(pinned_in(job), Versions{1});
+    EXPECT_EQ(at_l4(job), (Versions{1, 2}));
+  }
+}
+
 TEST(Pins, end_when_they_are_unpinned) {
   Job job = new_job();
   take(job, 6, {3});

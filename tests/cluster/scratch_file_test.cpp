@@ -1,7 +1,10 @@
 // Files in the node's own store that the program writes for each snapshot: they are in it, and nowhere else afterwards.
+#include <sys/mount.h>
 #include <sys/stat.h>
 
+#include <cerrno>
 #include <cstdint>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -27,6 +30,25 @@ namespace fs = std::filesystem;
 constexpr const char* kScratchSettings =
     "[job]\non_storage_error = throw\n[levels]\nl1 = every 1\nl2 = every 1\nl3 = off\nl4 = every 3\n[restart]\n"
     "at_end = continue\n";
+
+// While it lives, the file can be neither removed nor renamed: one of another file system is mounted there. An empty
+// `other`: it can.
+class Immovable {
+ public:
+  Immovable(const std::string& path, const std::string& other) : path_(other.empty() ? "" : path) {
+    if (path_.empty()) return;
+    write_file(other + "/file", "");
+    EXPECT_EQ(::mount((other + "/file").c_str(), path.c_str(), nullptr, MS_BIND, nullptr), 0) << std::strerror(errno);
+  }
+  ~Immovable() {
+    if (!path_.empty()) ::umount2(path_.c_str(), MNT_DETACH);
+  }
+  Immovable(const Immovable&) = delete;
+  Immovable& operator=(const Immovable&) = delete;
+
+ private:
+  std::string path_;
+};
 
 class ScratchFiles : public testing::Test {
  protected:
@@ -153,6 +175,42 @@ TEST_F(ScratchFiles, that_one_rank_has_not_written_cost_a_snapshot_on_all_ranks)
     session.wait(LevelId::local);
   });
   expect_restored(7);
+}
+
+// A snapshot would have the contents of the one before it. Another file system is mounted at the file: it can be read
+// and written, and not be removed.
+TEST_F(ScratchFiles, that_cannot_be_removed_are_not_taken_for_new_ones) {
+  const SmallTmpfs small("size=2m");
+  ASSERT_TRUE(small.mounted());
+  take(1, 2);
+  job.run_well_and_die([&](JobSession& session) {
+    int step = 0;
+    session.protect("step", step, same);
+    const std::string path = session.scratch_file("state.dat");
+    session.restore();
+    write_file(path, contents(session.rank(), 3));
+    const Immovable immovable(path, session.rank() == 1 ? small.path() : "");
+    step = 3;
+    write_file(path, contents(session.rank(), 3));
+    session.snapshot(LevelId::local);
+    session.wait(LevelId::local);
+    step = 4;
+    if (session.rank() == 0) write_file(path, contents(0, 4));
+    const auto failure = thrown_by([&] {
+      session.snapshot(LevelId::local);
+      session.wait(LevelId::local);
+    });
+    EXPECT_THAT(failure, Fails(ErrorKind::storage, {"version"}));
+    if (session.rank() == 1) {
+      EXPECT_THAT(session.storage_error(),
+                  Names({"file \"state.dat\"", path, "has not been written since", "removed"}));
+    }
+    step = 5;
+    write_file(path, contents(session.rank(), 5));
+    session.snapshot(LevelId::local);
+    session.wait(LevelId::local);
+  });
+  expect_restored(5);
 }
 
 TEST_F(ScratchFiles, of_earlier_runs_are_removed_at_the_next_start) {

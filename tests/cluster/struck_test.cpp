@@ -132,6 +132,33 @@ TEST(Struck, version_that_cannot_be_made_redundant_again_does_not_take_one_along
   expect_restore(job, 3);
 }
 
+// Somebody removes it after its ranks have read it, just before its node writes a new manifest of it.
+TEST(Struck, version_that_is_removed_while_it_is_restored_does_not_take_an_older_one_along) {
+  Job job({3},
+          "[levels]\nl1 = every 1\nl2 = off\nl3 = off\nl4 = off\n[storage]\nkeep_local = 2\n[restart]\nat_end = "
+          "continue\n");
+  take_steps(job, 2);
+  job.reshape({2, 2});
+  const std::string manifest = find_file(job.node_store(0), 2, "manifest.json").path;
+  const DirName second{manifest.substr(0, manifest.find('/'))};
+  job.wrap_node = [&](std::uint32_t host, std::shared_ptr<Store> store) -> std::shared_ptr<Store> {
+    return std::make_shared<HookedStore>(std::move(store),
+                                         [&, host](const HookedStore::Operation& operation) -> Status {
+                                           const bool notes = operation.path == manifest && host == 0;
+                                           return notes ? job.node_store(0).remove_directory(second) : Status{};
+                                         });
+  };
+  job.run_well_and_die([](JobSession& session) {
+    Steps steps(session);
+    EXPECT_EQ(steps.restore(), 2U);
+    steps.advance();
+    session.wait(LevelId::local);
+  });
+  job.wrap_node = {};
+  flip_shard(job, 1, 3, Rank{1});
+  expect_restore(job, 1);
+}
+
 // Node 1's manifest cannot be read for once, so its rank's shard is brought from elsewhere; and that is damaged. It
 // does not take the place of the shard that is good.
 TEST(Struck, source_does_not_take_the_place_of_a_good_shard) {

@@ -72,7 +72,8 @@ TEST(TracedJob, tells_what_ranks_and_heads_did_in_each_life) {
   const auto spans = spans_in(directory.path());
   EXPECT_EQ(spans.size(), 2U * (8 + 4));
   EXPECT_THAT(spans.at("t.i0001.rank000000.json"),
-              IsSupersetOf(Names{"open", "snapshot", "write", "wait", "restore", "wait for head"}));
+              IsSupersetOf(Names{"share settings", "join world", "open stores", "greet head", "snapshot", "write",
+                                 "wait", "restore", "wait for head"}));
   EXPECT_THAT(spans.at("t.i0001.node0003.json"),
               IsSupersetOf(Names{"open head", "list stores", "inventory", "seal", "hash", "vote", "promote L2", "send",
                                  "promote L3", "encode", "promote L4", "flush"}));

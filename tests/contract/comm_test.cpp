@@ -353,7 +353,7 @@ TEST(ThreadClusterDeathTest, a_cluster_that_does_not_end_aborts_and_names_who_is
                "did not end within 1 s; still running: 1");
 }
 
-TEST(Backoff, doubles_to_its_cap_then_to_its_idle_cap_and_starts_over) {
+TEST(Backoff, grows_to_its_cap_then_to_its_idle_cap_and_starts_over) {
   using std::chrono::microseconds;
   Backoff backoff({.yields = 1,
                    .first = microseconds(20),
@@ -362,8 +362,9 @@ TEST(Backoff, doubles_to_its_cap_then_to_its_idle_cap_and_starts_over) {
                    .idle_after = microseconds(400)});
   for (int round = 0; round < 2; ++round) {
     std::vector<std::int64_t> sleeps;
-    for (int i = 0; i < 10; ++i) sleeps.push_back(backoff.next().count());
-    EXPECT_EQ(sleeps, (std::vector<std::int64_t>{0, 20, 40, 80, 100, 100, 100, 200, 300, 300}));
+    for (int i = 0; i < 16; ++i) sleeps.push_back(backoff.next().count());
+    EXPECT_EQ(sleeps,
+              (std::vector<std::int64_t>{0, 20, 25, 31, 38, 47, 58, 72, 90, 100, 125, 156, 195, 243, 300, 300}));
     backoff.reset();
   }
 }

@@ -130,6 +130,11 @@ TEST(Golden, records_of_choices_are_written_as_format_10_says) {
   EXPECT_EQ(parse_run_record(golden("run-record-10.json")).value(), test::sample_choosing_record());
 }
 
+TEST(Golden, records_of_rejected_snapshots_are_written_as_format_12_says) {
+  expect_golden("run-record-12.json", to_json(test::sample_rejecting_record()));
+  EXPECT_EQ(parse_run_record(golden("run-record-12.json")).value(), test::sample_rejecting_record());
+}
+
 TEST(Golden, manifests_of_format_2_are_read) {
   EXPECT_EQ(parse_node_manifest(golden("node-manifest-2.json")).value(), test::sample_node_manifest());
   GlobalManifest global = test::sample_global_manifest();

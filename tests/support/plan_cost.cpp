@@ -149,8 +149,7 @@ class Return {
     const Peer me = world.rank();
     const NodeId node{me.value};
     const auto heads = world.split(0, 0);
-    const auto votes = world.split(0, 0);
-    if (!heads || !votes) return;
+    if (!heads) return;
     const auto place_for_data = [this](const HookedStore::Operation& operation) -> Status {
       const bool creates = operation.kind == HookedStore::Operation::Kind::create;
       if (creates && names::parse_shard(last_part(operation.path))) note_now(end_);
@@ -166,7 +165,6 @@ class Return {
     if (search_.topology) failures.lost_nodes.assign(lost_.begin(), lost_.end());
     EngineSetup setup{world,
                       **heads,
-                      **votes,
                       topology_,
                       options_of(search_),
                       own,
@@ -184,6 +182,7 @@ class Return {
     if (!engine) throw std::runtime_error(engine.error().text());
     PlanCost& cost = costs_[me.value];
     cost.traffic = difference(world_.traffic(me), before);
+    --cost.traffic.collectives;  // the communicator for votes, which is made when the ranks have their answer
     cost.own = own->readings();
     cost.global = global->readings();
     bring_home(world, **engine);

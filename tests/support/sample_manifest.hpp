@@ -65,6 +65,12 @@ inline RunRecord sample_choosing_record() {
   return record;
 }
 
+inline RunRecord sample_rejecting_record() {
+  RunRecord record = sample_choosing_record();
+  record.rejected = {record.choices[1].snapshot, {record.incarnation, {50}, record.run}};
+  return record;
+}
+
 inline ChainMark sample_chain_mark() { return {{0x0011223344556677ULL}, "/scratch/checkpoints/heat"}; }
 
 // L3 has not been measured yet, and no restore has needed L4.

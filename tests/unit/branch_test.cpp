@@ -42,6 +42,19 @@ TEST(Branch, may_fork_within_a_life) {
   EXPECT_EQ(versions_of(branch), "12346789");
 }
 
+TEST(Branch, has_no_rejected_snapshot_until_somebody_chooses_it) {
+  Branch branch;
+  branch.reject(snapshot(2, 5));
+  branch.reject(snapshot(1, 3));
+  EXPECT_EQ(versions_of(branch), "1246789");
+  EXPECT_TRUE(branch.has_rejected(snapshot(2, 5)));
+  branch.take({{2}, {snapshot(2, 4), {6}}});
+  EXPECT_EQ(versions_of(branch), "124789");
+  EXPECT_FALSE(branch.has_rejected(snapshot(2, 5))) << "it was abandoned, too";
+  branch.take({{3}, {snapshot(2, 5), {6}}});
+  EXPECT_EQ(versions_of(branch), "1245789");
+}
+
 // The store was away when the numbers were used again.
 TEST(Branch, does_not_take_an_old_snapshot_with_a_high_number_for_one_of_its_own) {
   Branch branch;

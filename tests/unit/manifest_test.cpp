@@ -101,9 +101,9 @@ TEST(NodeManifest, ranks_are_written_as_runs_and_numbers_as_hex) {
 
 TEST(NodeManifest, a_newer_format_and_another_kind_say_so) {
   std::string newer = to_json(test::sample_node_manifest());
-  newer.replace(newer.find("\"format\": 6"), 11, "\"format\": 12");
+  newer.replace(newer.find("\"format\": 6"), 11, "\"format\": 14");
   newer = test::sealed_again(newer);
-  EXPECT_THAT(parse_node_manifest(newer), Fails(Code::newer_format, {"node manifest", "format 12", "11"}));
+  EXPECT_THAT(parse_node_manifest(newer), Fails(Code::newer_format, {"node manifest", "format 14", "13"}));
   EXPECT_THAT(with_text("\"format\": 6", "\"format\": 0"), Fails(Code::corrupt, {"format", "0", "1"}));
   EXPECT_THAT(with_text("node manifest", "global manifest"),
               Fails(Code::corrupt, {"global manifest", "node manifest"}));
@@ -307,6 +307,15 @@ TEST(RunRecord, has_a_newer_format_only_if_somebody_has_chosen) {
   EXPECT_EQ(parse_run_record(text).value(), test::sample_choosing_record());
   EXPECT_NE(text.find("\"format\": 10"), std::string::npos);
   EXPECT_NE(to_json(test::sample_run_record()).find("\"format\": 2"), std::string::npos);
+}
+
+TEST(RunRecord, has_a_newer_format_if_the_program_has_rejected_snapshots) {
+  const std::string text = to_json(test::sample_rejecting_record());
+  EXPECT_EQ(parse_run_record(text).value(), test::sample_rejecting_record());
+  EXPECT_NE(text.find("\"format\": 12"), std::string::npos);
+  RunRecord record = test::sample_rejecting_record();
+  record.rejected.resize(kMostRejected + 1, record.rejected[0]);
+  EXPECT_THAT(parse_run_record(to_json(record)), Fails(Code::corrupt, {"rejected"}));
 }
 
 TEST(RunRecord, with_more_choices_than_any_run_records_is_damaged) {

@@ -1,10 +1,15 @@
 #include "session/regions.hpp"
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <numeric>
+#include <random>
 #include <stdexcept>
 #include <string>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -24,8 +29,7 @@ detail::RegionAccess access_to(int& number) {
   detail::RegionAccess access;
   access.element = Element::int32;
   access.element_bytes = sizeof(int);
-  access.elements = [] { return std::size_t{1}; };
-  access.data = [&number]() -> void* { return &number; };
+  access.object = &number;
   return access;
 }
 
@@ -62,13 +66,37 @@ TEST(ProtectedRegions, many_are_forgotten_one_by_one_without_a_look_at_the_other
   EXPECT_TRUE(captured(regions).empty());
 }
 
+TEST(ProtectedRegions, are_in_order_whatever_is_protected_and_forgotten) {
+  constexpr int kNames = 60;
+  constexpr int kCalls = 20'000;
+  std::mt19937 random(7);
+  int number = 7;
+  Regions regions(BlockDigest::crc32c);
+  std::vector<std::string> expected;
+  for (int i = 0; i < kCalls; ++i) {
+    const std::string name = std::to_string(random() % kNames);
+    const auto known = std::ranges::find(expected, name);
+    // Few for a while, then many.
+    if (random() % kCalls < static_cast<unsigned>(i)) {
+      ASSERT_TRUE(regions.protect(name, access_to(number)));
+      if (known == expected.end()) expected.push_back(name);
+    } else {
+      ASSERT_EQ(regions.unprotect(name).has_value(), known != expected.end());
+      if (known != expected.end()) expected.erase(known);
+    }
+    ASSERT_EQ(regions.names(), expected) << i;
+  }
+}
+
+// Each page that a program touches for the first time costs more than all else that protect() does.
+TEST(ProtectedRegions, take_few_bytes) { EXPECT_LE(sizeof(ProtectedRegion), 80U); }
+
 detail::RegionAccess access_to(std::vector<int>& numbers) {
   detail::RegionAccess access;
   access.element = Element::int32;
   access.element_bytes = sizeof(int);
-  access.elements = [&numbers] { return numbers.size(); };
-  access.resize = [&numbers](std::size_t count) { numbers.resize(count); };
-  access.data = [&numbers]() -> void* { return numbers.data(); };
+  access.object = &numbers;
+  access.calls = &detail::kContainerCalls<std::vector<int>>;
   return access;
 }
 
@@ -91,6 +119,37 @@ TEST(ProtectedRegions, refuse_kinds_that_a_region_cannot_have) {
     EXPECT_TRUE(protect(number, kind));
     EXPECT_TRUE(protect(numbers, kind));
   }
+}
+
+TEST(ProtectedRegions, stay_what_they_are_when_they_get_a_kind) {
+  int number = 5;
+  std::vector<int> numbers{1, 2};
+  Regions regions(BlockDigest::crc32c);
+  ASSERT_TRUE(regions.protect("numbers", access_to(numbers)));
+  ASSERT_TRUE(regions.protect("number", access_to(number)));
+  const ShardPlan before = *regions.plan().value();
+  ASSERT_TRUE(regions.set_kind("numbers", like("others")));
+  ASSERT_TRUE(regions.set_kind("number", same));
+  EXPECT_FALSE(regions.set_kind("number", sequence));
+  EXPECT_TRUE(std::holds_alternative<Like>(regions.kind_of("numbers")));
+  EXPECT_TRUE(std::holds_alternative<Same>(regions.kind_of("number")));
+  EXPECT_TRUE(std::ranges::equal(regions.plan().value()->table(), before.table()));
+  EXPECT_THAT(captured(regions), ElementsAre(1, 5));
+  numbers = {3, 4, 5};
+  EXPECT_EQ(regions.capture()->regions.front().size(), 3 * sizeof(int));
+}
+
+TEST(ProtectedRegions, have_a_size_before_they_have_a_plan) {
+  int number = 5;
+  std::vector<int> numbers(70'000);
+  Regions regions(BlockDigest::sha256);
+  ASSERT_TRUE(regions.protect("numbers", access_to(numbers)));
+  ASSERT_TRUE(regions.protect("number", access_to(number)));
+  const std::uint64_t bytes = regions.shard_bytes().value();
+  EXPECT_EQ(regions.plan().value()->header().file_bytes(), bytes);
+  numbers.resize(140'000);
+  EXPECT_GT(regions.shard_bytes().value(), bytes);
+  EXPECT_EQ(regions.plan().value()->header().file_bytes(), regions.shard_bytes().value());
 }
 
 // An error names regions as they are now; what is written next is as they are now too.
@@ -160,6 +219,41 @@ TEST_F(RestoredRegions, are_left_alone_but_for_the_one_that_is_asked_for) {
     EXPECT_EQ(values[name], name == "3" ? was : std::vector<int>(was.size(), -1)) << name;
 }
 
+// Ranks that find this need not read their tables to know that they exchange nothing.
+TEST_F(RestoredRegions, are_known_to_be_as_they_were_stored_only_where_all_are) {
+  const auto are_as_in = [this](Regions& regions) { return regions.are_as_in(*ShardFile::open(store, kName)).value(); };
+  Values values = stored;
+  Regions regions(BlockDigest::crc32c);
+  for (auto& [name, now] : values) ASSERT_TRUE(regions.protect(name, access_to(now)));
+  EXPECT_TRUE(are_as_in(regions));
+  values["1"].resize(1);
+  EXPECT_FALSE(are_as_in(regions));
+  values["1"].clear();
+  EXPECT_TRUE(are_as_in(regions));
+  ASSERT_TRUE(store.corrupt(kName, kShardHeaderBytes + 10));
+  EXPECT_FALSE(are_as_in(regions));
+  ASSERT_TRUE(store.corrupt(kName, kShardHeaderBytes + 10));  // turns it back
+  ASSERT_TRUE(regions.unprotect("3"));
+  EXPECT_FALSE(are_as_in(regions));
+}
+
+// The sizes are those of the snapshot, and the elements are not.
+TEST(ExchangedRegions, are_exchanged_by_their_kind_alone_where_nothing_else_differs) {
+  std::vector<int> numbers(4);
+  const auto is_needed = [&](detail::AnyKind kind) {
+    Regions regions(BlockDigest::crc32c);
+    detail::RegionAccess access = access_to(numbers);
+    access.kind = std::move(kind);
+    EXPECT_TRUE(regions.protect("numbers", std::move(access)));
+    return regions.exchange().is_needed_by_kind(Rank{3});
+  };
+  EXPECT_TRUE(is_needed(sequence_part(0, 4)));
+  EXPECT_TRUE(is_needed(of_rank(2)));
+  for (const detail::AnyKind& kind : {detail::AnyKind(of_rank(3)), detail::AnyKind(same), detail::AnyKind(sequence),
+                                      detail::AnyKind(like("others")), detail::AnyKind()})
+    EXPECT_FALSE(is_needed(kind)) << kind.index();
+}
+
 TEST_F(RestoredRegions, are_refused_where_a_byte_is_damaged) {
   const ShardHeader header = ShardFile::open(store, kName)->header();
   const std::uint64_t in_table = kShardHeaderBytes + header.table_bytes / 2;
@@ -221,8 +315,8 @@ Status refusal_of_place(const std::optional<GlobalPlace>& place, const std::opti
     access.place = at;
     if (!container) {
       access.shape = {4};
-      access.elements = {};
-      access.resize = {};
+      access.object = numbers.data();
+      access.calls = nullptr;
     }
     Regions regions(BlockDigest::crc32c);
     EXPECT_TRUE(regions.protect("numbers", std::move(access)));

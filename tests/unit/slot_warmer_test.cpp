@@ -1,7 +1,5 @@
-#include <chrono>
 #include <filesystem>
 #include <string>
-#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -65,18 +63,6 @@ TEST(SlotWarmer, makes_slots_of_another_size_ready_once_shards_of_it_have_come_t
   EXPECT_EQ(slots_of(root.path(), kBytes), 0) << "never twice in a row";
   wrote(kBytes);
   EXPECT_EQ(slots_of(root.path(), kBytes), 1);
-}
-
-TEST(SlotWarmer, begins_later_where_it_is_told_to_and_not_at_all_if_it_has_to_pause_before) {
-  const test::TempDirectory root("/dev/shm");
-  const auto store = *PosixStore::open(root.path(), "job");
-  SlotWarmer warmer(store, Rank{0});
-  warmer.want(kBytes);
-  warmer.run(1, std::chrono::hours(1));
-  warmer.pause();
-  EXPECT_EQ(slots_of(root.path(), kBytes), 0);
-  warmer.run(1, std::chrono::milliseconds(1));
-  while (slots_of(root.path(), kBytes) == 0) std::this_thread::yield();
 }
 
 TEST(SlotWarmer, gives_up_without_a_word_where_there_is_no_room) {

@@ -20,6 +20,16 @@ TEST(StoragePlaces, are_absolute_whatever_the_working_directory) {
   EXPECT_EQ(absolute_place("checkpoints"), (fs::current_path() / "checkpoints").string());
 }
 
+// Files there have paths that a program uses after it has changed its directory.
+TEST(StoragePlaces, of_nodes_are_absolute) {
+  Config config;
+  config.storage.local = "scratch/./local";
+  const std::string here = (fs::current_path() / "scratch/local").string();
+  EXPECT_EQ(place_of_node(config, "c17"), here);
+  config.topology.node_size = {2, 2};
+  EXPECT_EQ(place_of_node(config, "node1"), here + "/node1");
+}
+
 TEST(StoragePlaces, apart_are_good) {
   const test::TempDirectory directory("/tmp");
   const std::string root = directory.path();

@@ -1,6 +1,5 @@
-// A restore in which ranks exchange regions: of a snapshot of another number of ranks, or of other parts of arrays.
-// Each rank reads the shards that its head has brought, and gets the elements of its regions from the others
-// (reshape/plan).
+#include "session/restore_exchange.hpp"
+
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -14,7 +13,6 @@
 #include "reshape/plan.hpp"
 #include "reshape/transfer.hpp"
 #include "session/offered_shards.hpp"
-#include "session/session_impl.hpp"
 
 namespace cairn {
 namespace {
@@ -25,7 +23,7 @@ class Survey {
   void note_call(std::uint64_t call) { note_both(kCall, call); }
   void note_shards(const OfferedShards& shards) {
     values_[kDamaged] = shards.is_damaged() ? 1 : 0;
-    for (const Shard& shard : shards.shards()) note_both(kSafePoint, shard.header().safe_point);
+    for (const ShardFile& shard : shards.files()) note_both(kSafePoint, shard.header().safe_point);
   }
   void note_exchange(bool is_needed) { values_[kExchange] = is_needed ? 1 : 0; }
   [[nodiscard]] Status take(Comm& ranks) { return ranks.allreduce(values_, Reduce::max); }
@@ -87,16 +85,39 @@ Error not_mine(Error error) {
   return error;
 }
 
-}  // namespace
+// Whether this rank's regions are other elements than those in its own shard. Notes in `shards` if that cannot be read.
+// Of many regions, to read and to parse the table takes most of the time of a restore.
+bool differs_from_own(Regions& regions, OfferedShards& shards, Rank self) {
+  if (shards.files().empty()) return false;
+  const auto same = regions.are_as_in(shards.files().front());
+  if (!same) {
+    shards.note_damaged(self, same.error());
+    return false;
+  }
+  if (*same) return regions.exchange().is_needed_by_kind(self);
+  return !shards.shards().empty() && regions.exchange().is_needed(shards.shards().front(), self);
+}
 
-Result<SessionImpl::Exchange> SessionImpl::prepare_exchange(const Offer& offer, OfferedShards& shards, OfferCall call) {
+enum class OfferCall { restore = 1, restore_one, stored };
+
+struct Exchange {
+  enum class Way {
+    own_shards,  // each rank reads its own shard
+    exchange,
+    again,  // shards are damaged: the heads offer the snapshot again
+  } way;
+  std::uint64_t safe_point;
+};
+
+// Finds out what to do with what was offered, the same on all ranks. An error: on all, too. Collective among them.
+Result<Exchange> prepare_exchange(SessionState& session, const Offer& offer, OfferedShards& shards, OfferCall call) {
   Survey survey;
   survey.note_call(static_cast<std::uint64_t>(call));
+  const bool of_other_ranks = offer.old_ranks != session.size();
+  if (of_other_ranks) (void)shards.shards();  // finds what is damaged
+  survey.note_exchange(of_other_ranks || differs_from_own(session.application.regions, shards, session.rank()));
   survey.note_shards(shards);
-  bool needed = offer.old_ranks != size();
-  if (!needed && !shards.shards().empty()) needed = application_.regions.need_exchange(shards.shards().front(), rank());
-  survey.note_exchange(needed);
-  if (auto status = survey.take(ranks()); !status) return fail(status.error());
+  if (auto status = survey.take(session.ranks()); !status) return fail(status.error());
   if (!survey.has_one_call()) return fail(different_calls());
   if (survey.has_damage()) return Exchange{Exchange::Way::again, 0};
   if (!survey.needs_exchange()) return Exchange{Exchange::Way::own_shards, 0};
@@ -105,12 +126,47 @@ Result<SessionImpl::Exchange> SessionImpl::prepare_exchange(const Offer& offer, 
   return Exchange{Exchange::Way::exchange, survey.safe_point()};
 }
 
-// Nothing: each rank restores from its own shard.
-std::optional<RestoreResult> SessionImpl::exchange_offered(const Offer& offer, const std::string& only,
-                                                           std::uint64_t& calls) {
-  auto span = connection_->trace.span("exchange", offer.snapshot.version.value);
-  OfferedShards shards(*connection_->local, offer);
-  const auto exchange = prepare_exchange(offer, shards, only.empty() ? OfferCall::restore : OfferCall::restore_one);
+// Collective among the ranks. What does not fit is the same on all.
+Result<reshape::Findings> move_regions(SessionState& session, Comm& ranks, const Offer& offer, OfferedShards& shards) {
+  auto wanted = session.application.regions.wanted();
+  if (auto status = agree(ranks, wanted ? Status{} : fail(wanted.error()), "rank"); !status)
+    return fail(status.error());
+  const reshape::Input input{offer.old_ranks, shards.old_ranks(), *std::move(wanted),
+                             [&shards](Rank rank) { return shards.reach(rank); }};
+  const auto planned = [&] {
+    const auto span = session.connection->trace.span("plan exchange", offer.snapshot.version.value);
+    const WorkMeanwhile meanwhile(ranks, session.link());
+    return reshape::plan_reshape(ranks, input);
+  }();
+  if (!planned) return fail(planned.error());
+  if (planned->finding) return planned->finding;
+  const auto span = session.connection->trace.span("move regions", offer.snapshot.version.value);
+  reshape::Transfer transfer(ranks, planned->plan);
+  Result<bool> over = false;
+  int moves = 0;
+  const auto is_over = [&] {
+    constexpr int kMostAtOnce = 64;  // then the head's messages are read
+    moves = 0;
+    do {
+      over = transfer.advance();
+    } while (over && !*over && transfer.has_moved() && ++moves < kMostAtOnce);
+    return !over || *over;
+  };
+  const HeadLink::Wait wait{
+      .call = "restore()", .woken_by = HeadLink::WokenBy::nobody, .moved = [&] { return moves > 0; }};
+  if (auto waited = session.link().wait_until(is_over, wait); !waited) return fail(waited.error());
+  if (!over) return fail(over.error());
+  return reshape::agree_on(ranks, transfer.finding());
+}
+
+}  // namespace
+
+std::optional<RestoreResult> exchange_offered(SessionState& session, const Offer& offer, const std::string& only,
+                                              std::uint64_t& calls) {
+  auto span = session.connection->trace.span("exchange", offer.snapshot.version.value);
+  OfferedShards shards(*session.connection->local, offer);
+  const auto exchange =
+      prepare_exchange(session, offer, shards, only.empty() ? OfferCall::restore : OfferCall::restore_one);
   if (!exchange) return RestoreResult{exchange.error(), {}, {}};
   if (exchange->way == Exchange::Way::own_shards) {
     span.drop();
@@ -118,16 +174,17 @@ std::optional<RestoreResult> SessionImpl::exchange_offered(const Offer& offer, c
   }
   // The heads look for other sources of what is damaged, and offer the snapshot again.
   if (exchange->way == Exchange::Way::again) return shards.is_damaged() ? shards.refused() : RestoreResult{};
-  const Topology& topology = connection_->membership->topology;
+  const Topology& topology = session.connection->membership->topology;
   const auto is_elsewhere = [&](Peer rank) {
-    return topology.node_of_world[topology.world_of_rank[rank.value].value] != connection_->membership->node;
+    return topology.node_of_world[topology.world_of_rank[rank.value].value] != session.connection->membership->node;
   };
-  CountingComm ranks(this->ranks(), is_elsewhere);
-  const Result<reshape::Findings> moved = only.empty() ? move_regions(ranks, offer, shards) : fail(of_one_region(only));
+  CountingComm ranks(session.ranks(), is_elsewhere);
+  const Result<reshape::Findings> moved =
+      only.empty() ? move_regions(session, ranks, offer, shards) : fail(of_one_region(only));
   const bool is_unfit = moved && *moved;
   Status done = moved ? Status{} : fail(moved.error());
-  if (is_unfit) done = fail(error_of(**moved, offer, size()));
-  if (done) done = application_.regions.prepare_files();
+  if (is_unfit) done = fail(error_of(**moved, offer, session.size()));
+  if (done) done = session.application.regions.prepare_files();
   // If something is damaged, a mismatch does not matter: another snapshot may match.
   if (!done && done.error().code != Code::communication) shards.check_all();
   RestoreResult result;
@@ -143,49 +200,16 @@ std::optional<RestoreResult> SessionImpl::exchange_offered(const Offer& offer, c
   return result;
 }
 
-std::optional<RestoreResult> SessionImpl::look_for_exchange(const Offer& offer, StoredRegions& found) {
-  OfferedShards shards(*connection_->local, offer);
-  const auto exchange = prepare_exchange(offer, shards, OfferCall::stored);
+std::optional<RestoreResult> look_for_exchange(SessionState& session, const Offer& offer, StoredRegions& found) {
+  OfferedShards shards(*session.connection->local, offer);
+  const auto exchange = prepare_exchange(session, offer, shards, OfferCall::stored);
   if (!exchange) return RestoreResult{exchange.error(), {}, {}};
   if (exchange->way == Exchange::Way::again) return shards.is_damaged() ? shards.refused() : RestoreResult{};
-  if (offer.old_ranks == size()) return std::nullopt;
+  if (offer.old_ranks == session.size()) return std::nullopt;
   shards.check_all();
   if (shards.is_damaged()) return shards.refused();
   for (const Shard& shard : shards.shards()) add(shard, found);
   return std::nullopt;
-}
-
-// Collective among the ranks. What does not fit is the same on all.
-Result<reshape::Findings> SessionImpl::move_regions(Comm& ranks, const Offer& offer, OfferedShards& shards) {
-  auto wanted = application_.regions.wanted();
-  if (auto status = agree(ranks, wanted ? Status{} : fail(wanted.error()), "rank"); !status)
-    return fail(status.error());
-  const reshape::Input input{offer.old_ranks, shards.old_ranks(), *std::move(wanted),
-                             [&shards](Rank rank) { return shards.reach(rank); }};
-  const auto planned = [&] {
-    const auto span = connection_->trace.span("plan exchange", offer.snapshot.version.value);
-    const WorkMeanwhile meanwhile(ranks, link());
-    return reshape::plan_reshape(ranks, input);
-  }();
-  if (!planned) return fail(planned.error());
-  if (planned->finding) return planned->finding;
-  const auto span = connection_->trace.span("move regions", offer.snapshot.version.value);
-  reshape::Transfer transfer(ranks, planned->plan);
-  Result<bool> over = false;
-  int moves = 0;
-  const auto is_over = [&] {
-    constexpr int kMostAtOnce = 64;  // then the head's messages are read
-    moves = 0;
-    do {
-      over = transfer.advance();
-    } while (over && !*over && transfer.has_moved() && ++moves < kMostAtOnce);
-    return !over || *over;
-  };
-  const HeadLink::Wait wait{
-      .call = "restore()", .woken_by = HeadLink::WokenBy::nobody, .moved = [&] { return moves > 0; }};
-  if (auto waited = link().wait_until(is_over, wait); !waited) return fail(waited.error());
-  if (!over) return fail(over.error());
-  return reshape::agree_on(ranks, transfer.finding());
 }
 
 }  // namespace cairn

@@ -130,12 +130,19 @@ def main():
         sys.exit(f"rehearse: drawn: nothing is known about failures\n{output}")
     at.expect("rounded", [], 1, "region before of rank 0 differs in 1 of 100 elements: element 7 is ", no)
     at.expect("rounded", ["--tolerance", "1e-9"], 0, "the program has the same result after failures: 3 regions, 4812 bytes, equal within 1e-09")
+    # Runs that end after some calls compare what is there then.
+    ends = "ckpt-run: the run ends after 5 calls of snapshot()"
+    five = "5 calls of snapshot(); deaths: rank "
+    at.expect("endless", ["--calls", "5"], 0, ends, five, "the program has the same result after failures: 3 regions, 4812 bytes")
+    at.expect("forgotten", ["--calls", "5"], 1, ends, five, "1 of 2 regions differ: now", no)
+    at.expect("good", ["--calls", "500"], 0, deaths, "the program has the same result after failures")
     at.expect("once", [], 1, "the program has made one snapshot() call", restarts=0)
     at.expect("fails", [], 1, "the undisturbed run has failed: ckpt-run ended with code 1", restarts=1)
     at.expect("never", [], 1, "the program has left no snapshot (call snapshot() in its loop", restarts=0)
     at.expect("good", ["--config", "other.ini"], 2, "other.ini", restarts=0)
     at.expect("good", ["--tolerance", "-1"], 2, '"-1" is not a number from 0 to 1', restarts=0)
     at.expect("good", ["--kills", "0"], 2, "--kills", restarts=0)
+    at.expect("good", ["--calls", "1"], 2, "--calls", restarts=0)
     at.expect("good", ["--from", "3"], 2, "--from is not for a rehearsal", restarts=0)
     code, output = at.run("good", "--seed", "3")
     if code != 2 or "--seed is for a rehearsal: add --rehearse" not in output:

@@ -4,6 +4,7 @@
  *   rehearsed KIND CONFIG
  *
  *   good       comes back
+ *   endless    the same, but it runs until somebody ends it
  *   forgotten  one of the two arrays that the result depends on is not protected
  *   swapped    two protected pointers are swapped
  *   drawn      each run draws other numbers
@@ -101,7 +102,7 @@ static int simulate(cairn_session* session, void* argument) {
   if (is(state, "rounded") && step > 0) now[7] *= 1 + 1e-14;
 
   const int steps = is(state, "once") ? 1 : kSteps;
-  while (step < steps) {
+  while (step < steps || is(state, "endless")) {
     double sum = 0;
     MPI_Allreduce(&now[0], &sum, 1, MPI_DOUBLE, MPI_SUM, comm);
     double* after = before;

@@ -146,8 +146,8 @@ std::vector<std::string> runs_of(std::vector<const char*> words) {
 }
 
 TEST(RehearsalOptions, are_not_passed_on_and_those_of_the_application_are) {
-  EXPECT_THAT(runs_of({"-n", "4", "--rehearse", "--kills", "2", "--seed=7", "--tolerance", "0.1", "--config", "a.ini",
-                       "--", "./sim", "--kills", "3", "--rehearse"}),
+  EXPECT_THAT(runs_of({"-n", "4", "--rehearse", "--kills", "2", "--calls", "5", "--seed=7", "--tolerance", "0.1",
+                       "--config", "a.ini", "--", "./sim", "--kills", "3", "--rehearse"}),
               testing::ElementsAre("-n", "4", "--config", "a.ini", "--", "./sim", "--kills", "3", "--rehearse"));
 }
 

@@ -1,6 +1,7 @@
 // ckpt-run: starts an MPI application that uses Cairn, and starts it again after failures until it has finished.
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <fstream>
 #include <sstream>
@@ -22,6 +23,8 @@
 #include "rehearsal.hpp"
 #include "remains.hpp"
 #include "restart_loop.hpp"
+#include "session/handover.hpp"
+#include "session/rehearsal.hpp"
 #include "sick_hosts.hpp"
 #include "signals.hpp"
 #include "supervisor.hpp"
@@ -108,11 +111,13 @@ int play_rehearsal(const Options& options, const std::vector<std::string>& argum
 }
 
 int run(int argc, char** argv) {
-  const auto command_line = parse_command_line(argc, argv);
+  auto command_line = parse_command_line(argc, argv);
   if (!command_line.options) {
     std::fputs(command_line.text.c_str(), command_line.exit_code == kFinished ? stdout : stderr);
     return command_line.exit_code;
   }
+  if (const char* const rehearsal = std::getenv(cairn::kRehearsalVariable))
+    command_line.options->last_call = cairn::planned_last_call(rehearsal);
   const Options& options = *command_line.options;
   Signals signals;
   adopt_orphans();

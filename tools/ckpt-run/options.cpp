@@ -43,7 +43,7 @@ constexpr const char* kExamples =
     "  ckpt-run -n 8 --mpi-options \"--mca btl self,tcp\" --config heat.ini -- ./simulate";
 
 // Options of a rehearsal that have a value.
-constexpr std::string_view kValuesOfRehearsal[] = {"--kills", "--tolerance", "--seed", "--json"};
+constexpr std::string_view kValuesOfRehearsal[] = {"--kills", "--calls", "--tolerance", "--seed", "--json"};
 
 // CLI11 does not know what follows the options.
 class Form final : public CLI::Formatter {
@@ -218,6 +218,10 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
       ->type_name("N")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000).description(""));
+  app.add_option("--calls", rehearsal.calls,
+                 "End each run of a rehearsal after so many snapshot() calls. Default: when the program ends")
+      ->type_name("N")
+      ->check(CLI::Range(2, 1'000'000'000).description(""));
   app.add_option("--tolerance", rehearsal.tolerance,
                  "Relative difference that floating-point numbers may have after a rehearsal")
       ->type_name("X")

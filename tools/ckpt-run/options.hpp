@@ -16,7 +16,8 @@ struct Rehearsal {
   std::uint32_t kills = 3;
   double tolerance = 0;  // relative, of floating-point numbers
   std::uint64_t seed = 0;
-  std::string json = {};  // a file for the result; empty: none
+  std::optional<std::uint64_t> calls = {};  // of snapshot(), after which each run ends; none: with the program
+  std::string json = {};                    // a file for the result; empty: none
 };
 
 struct Options {
@@ -41,6 +42,7 @@ struct Options {
   std::chrono::milliseconds linger{600'000};       // after the mark, in a job that mends itself
   std::vector<std::string> application = {};       // and its arguments
   std::optional<Rehearsal> rehearsal = {};         // none: this is no rehearsal
+  std::optional<std::uint64_t> last_call = {};     // of snapshot(): this is a run of a rehearsal that ends there
 };
 
 struct CommandLine {

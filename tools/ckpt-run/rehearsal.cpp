@@ -136,6 +136,9 @@ class Rehearser {
   Result<LastSnapshot> play(const std::string& what, const std::string& run, const std::vector<PlannedDeath>& deaths) {
     const std::string directory = scratch_.directory(run), job = scratch_.job(run);
     if (auto status = cairn::plan_deaths(directory, deaths); !status) return fail(status.error());
+    if (const auto last = options_.rehearsal->calls) {
+      if (auto status = cairn::plan_last_call(directory, *last); !status) return fail(status.error());
+    }
     Variables variables = variables_of(job, config_);
     variables[cairn::kRehearsalVariable] = directory;
     const auto code = run_to_end(command_, variables, signals_);

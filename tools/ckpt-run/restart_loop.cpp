@@ -293,6 +293,8 @@ cairn::FailureTopology RestartLoop::topology_of(const std::vector<std::string>& 
 Step RestartLoop::finished(const LifeEnd& end) const {
   const int code = end.ended_here || mends_itself() ? kFinished : end.code;
   const auto more = end.code == 0 ? "" : fmt::format("; then {}", end.how);
+  if (end.mark.kind == Kind::stopped && options_.last_call)
+    return {fmt::format("the run ends after {} calls of snapshot()", *options_.last_call), {}, kFinished};
   if (end.mark.kind == Kind::stopped)
     return {fmt::format("stopped on request; the same command continues from here{}", more), {}, code};
   if (restarts_ == 0 && end.code == 0) return {{}, {}, code};
@@ -327,8 +329,8 @@ Step RestartLoop::after(const LifeEnd& end) {
   const bool steps_back = step_back(end);
   if (why_not && !steps_back) return give_up(*why_not + older);
   if (restarts_ >= options_.max_restarts)
-    return give_up(fmt::format("{} after {} restart{} (--max-restarts)", words_of(end, placement_), restarts_,
-                               restarts_ == 1 ? "" : "s"));
+    return give_up(
+        fmt::format("{}; no restart is left (--max-restarts {})", words_of(end, placement_), options_.max_restarts));
 
   std::erase_if(away_, [&](const std::string& host) { return contains(end.back_hosts, host); });
   if (const auto why = replace(end.lost_hosts)) return give_up(*why);

@@ -286,6 +286,8 @@ bool Supervisor::over_in_vain(Watch& watch) {
     watch.finished_at.reset();
   else if (!watch.finished_at)
     watch.finished_at = now;
+  // The ranks wait for this.
+  if (options_.last_call && kind == Kind::stopped) return true;
   if (mends_itself_ && watch.finished_at && now - *watch.finished_at > options_.linger) return true;
 
   if (ranks_are_left(watch)) {

@@ -72,7 +72,7 @@ _ckpt_run() {
   _cairn_words
   COMPREPLY=()
   local with_value='-n --ranks --hosts --spare-hosts --spares --max-restarts --from --config --launcher --mpi-options --agent'
-  with_value+=' --agent-limit --start-limit --grace --linger --kills --tolerance --seed --json'
+  with_value+=' --agent-limit --start-limit --grace --linger --kills --calls --tolerance --seed --json'
   local options="$with_value --shrink-hosts --fresh-if-unrecoverable --step-back --rehearse --preload-tap --version --help -h"
 
   local -i i
@@ -97,7 +97,7 @@ _ckpt_run() {
     --json) _cairn_offer_files json ;;
     --agent) _cairn_offer_commands ;;
     --hosts | --spare-hosts) _cairn_offer_entry -A hostname ;;
-    -n | --ranks | --spares | --max-restarts | --from | --mpi-options | --*-limit | --grace | --linger | --kills | --tolerance | --seed) ;;
+    -n | --ranks | --spares | --max-restarts | --from | --mpi-options | --*-limit | --grace | --linger | --kills | --calls | --tolerance | --seed) ;;
     *) if [[ -z $current || $current == -* ]]; then _cairn_offer -W "$options --"; else _cairn_offer_commands; fi ;;
   esac
 }

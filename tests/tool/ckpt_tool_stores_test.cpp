@@ -5,6 +5,8 @@
 #include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -31,6 +33,58 @@ TEST(CkptToolStores, names_the_jobs_when_there_are_several) {
     EXPECT_THAT(outcome.err, Names({"heat", "wave", "--job"}));
   }
   EXPECT_EQ(run_on(job, "list --job wave").code, 0);
+}
+
+// By kind, as the names of files say.
+std::map<std::string, std::uint64_t> bytes_below(const std::string& root) {
+  std::map<std::string, std::uint64_t> bytes{{"shards", 0}, {"copies", 0},   {"parity", 0},
+                                             {"hdf5", 0},   {"recycled", 0}, {"other", 0}};
+  for (const auto& entry : fs::recursive_directory_iterator(root)) {
+    if (!entry.is_regular_file()) continue;
+    const std::string path = entry.path().string();
+    const std::string name = entry.path().filename().string();
+    std::string kind = "other";
+    if (path.find("/recycle/") != std::string::npos)
+      kind = "recycled";
+    else if (name.ends_with(".shard"))
+      kind = "shards";
+    else if (name.ends_with(".copy"))
+      kind = "copies";
+    else if (name.starts_with("parity."))
+      kind = "parity";
+    else if (name.ends_with(".h5"))
+      kind = "hdf5";
+    bytes[kind] += entry.file_size();
+  }
+  return bytes;
+}
+
+TEST(CkptToolStores, says_what_files_of_each_kind_take) {
+  const SampleJob job;
+  job.add_snapshot(42, kEveryLevel);
+  const std::string pool = job.local() + "/node0001/heat/recycle";
+  fs::create_directories(pool);
+  std::ofstream(pool + "/rank000002.77.free") << std::string(5000, 'x');
+  // Names that only look like a snapshot's.
+  std::ofstream(job.local() + "/node0001/heat/rank000001.shard") << "1234567";
+  const auto nodes = bytes_below(job.local()), global = bytes_below(job.global());
+  const Outcome outcome = run_on(job, "list --json");
+  const json space = json::parse(outcome.out)["space"];
+  for (const char* kind : {"copies", "parity", "recycled"}) {
+    EXPECT_GT(nodes.at(kind), 0U) << kind;
+    EXPECT_EQ(space["node_stores"][kind], nodes.at(kind)) << kind;
+  }
+  EXPECT_EQ(space["node_stores"]["shards"], nodes.at("shards") - 7);
+  EXPECT_EQ(space["node_stores"]["other"], nodes.at("other") + 7);
+  EXPECT_GT(global.at("hdf5"), 0U);
+  for (const auto& [kind, bytes] : global) EXPECT_EQ(space["global_store"][kind], bytes) << kind;
+  EXPECT_THAT(run_on(job, "list").out,
+              testing::AllOf(testing::HasSubstr("\nnode stores take "), testing::HasSubstr(": shards "),
+                             testing::HasSubstr(", copies "), testing::HasSubstr(", parity "),
+                             testing::HasSubstr(", kept for the next snapshots 4.9 KiB, other files "),
+                             testing::ContainsRegex("\nthe global store takes [0-9.]+ [KM]iB: HDF5 files ")));
+  EXPECT_EQ(run_on(job, "list --local /nowhere --global " + job.global()).out.find("node stores take"),
+            std::string::npos);
 }
 
 // The job's row in a list of several.

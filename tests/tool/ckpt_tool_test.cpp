@@ -494,11 +494,11 @@ TEST_P(CkptToolVerify, names_damaged_files_that_belong_to_no_snapshot) {
 }
 
 TEST_P(CkptToolVerify, refuses_what_a_newer_version_wrote) {
-  rewrite_json(job.node(0, 42) + "/manifest.json", "\"format\": 6", "\"format\": 12");
+  rewrite_json(job.node(0, 42) + "/manifest.json", "\"format\": 6", "\"format\": 14");
   for (const char* command : {"verify", "list", "inspect"}) {
     const Outcome outcome = run_on(job, command);
     EXPECT_EQ(outcome.code, 2) << command;
-    EXPECT_THAT(outcome.out + outcome.err, Names({"format 12", "11", job.node(0, 42) + "/manifest.json"}));
+    EXPECT_THAT(outcome.out + outcome.err, Names({"format 14", "13", job.node(0, 42) + "/manifest.json"}));
   }
 }
 

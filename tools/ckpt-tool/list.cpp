@@ -8,6 +8,7 @@
 #include "base/plain_text.hpp"
 #include "commands.hpp"
 #include "format/json_text.hpp"
+#include "space.hpp"
 #include "store/names.hpp"
 #include "text.hpp"
 
@@ -82,6 +83,7 @@ struct Listed {
   bool recoverable = false;
   bool superseded = false;  // by a fresh start
   bool abandoned = false;   // since another version was chosen
+  bool rejected = false;    // by the program
   bool pinned = false;
 };
 
@@ -94,6 +96,7 @@ std::string note_of(const Listed& listed) {
   if (!listed.recoverable) add("not recoverable");
   if (listed.superseded) add("older than the newest fresh start");
   if (listed.abandoned) add("abandoned");
+  if (listed.rejected) add("rejected");
   if (listed.pinned) add("pinned");
   return note;
 }
@@ -112,6 +115,7 @@ void print_table(const OpenStores& opened, const std::vector<Listed>& snapshots,
   fmt::print("job {}: {}\n{}", opened.job, count_text(snapshots.size(), "snapshot"), table_text(rows));
   for (const cairn::Ignored& one : survey.ignored) fmt::print("ignored: {}\n", ignored_text(opened, one));
   for (const RunRecord& run : survey.runs) fmt::print("{}\n", text_of(run));
+  fmt::print("{}", space_text(measure_space(opened)));
 }
 
 void print_json(const OpenStores& opened, const std::vector<Listed>& snapshots, const Survey& survey,
@@ -130,11 +134,13 @@ void print_json(const OpenStores& opened, const std::vector<Listed>& snapshots, 
     json["recoverable"] = listed.recoverable;
     json["superseded"] = listed.superseded;
     json["abandoned"] = listed.abandoned;
+    json["rejected"] = listed.rejected;
     json["pinned"] = listed.pinned;
     put_notes_json(json, listed.view.notes);
     root["snapshots"].push_back(std::move(json));
   }
   for (const RunRecord& run : survey.runs) root["runs"].push_back(json_of(run));
+  root["space"] = space_json(measure_space(opened));
   root["ignored"] = ignored_json(opened, survey.ignored);
   root["problems"] = problems;
   fmt::print("{}\n", cairn::json_text(root, 1));
@@ -162,9 +168,10 @@ cairn::Result<ExitCode> list(const Request& request) {
     const auto age = age_of(*opened, *survey, view.identity);
     const bool recoverable = plan_recovery(*survey, view).possible;
     const bool superseded = view.identity.incarnation < survey->fresh_start;
-    const bool abandoned = !survey->branch.has(view.identity);
+    const bool rejected = survey->branch.has_rejected(view.identity);
+    const bool abandoned = !rejected && !survey->branch.has(view.identity);
     const bool pinned = survey->pins.contains(view.identity);
-    snapshots.push_back({std::move(view), age, recoverable, superseded, abandoned, pinned});
+    snapshots.push_back({std::move(view), age, recoverable, superseded, abandoned, rejected, pinned});
   }
   // Files that are missing show in the levels; what cannot be read at all has to be reported.
   std::vector<std::string> problems;

@@ -1,52 +1,18 @@
 // ckpt-tool list where several jobs have files: one line for each.
 #include <algorithm>
-#include <chrono>
 #include <ctime>
-#include <filesystem>
 #include <iterator>
-#include <system_error>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include "commands.hpp"
 #include "format/json_text.hpp"
+#include "space.hpp"
 #include "text.hpp"
 
 namespace ckpt_tool {
 namespace {
-
-namespace fs = std::filesystem;
-
-// What the stores of a job take.
-struct Space {
-  std::uint64_t used = 0;
-  std::uint64_t recycled = 0;  // of retired files, which the next snapshots use again
-  std::time_t written = 0;     // when the newest of the other files was written; 0: there is none
-};
-
-std::time_t time_of(fs::file_time_type time) {
-  const auto age = fs::file_time_type::clock::now() - time;
-  const auto then = std::chrono::system_clock::now() - std::chrono::duration_cast<std::chrono::seconds>(age);
-  return std::chrono::system_clock::to_time_t(then);
-}
-
-// Files that disappear meanwhile, and directories that cannot be read, count nothing.
-void add_space(const fs::path& store, Space& space) {
-  std::error_code error;
-  const fs::path pool = store / "recycle";
-  fs::recursive_directory_iterator it(store, fs::directory_options::skip_permission_denied, error);
-  for (const fs::recursive_directory_iterator end; !error && it != end; it.increment(error)) {
-    std::error_code gone;
-    if (!it->is_regular_file(gone) || it->is_symlink(gone)) continue;
-    const std::uint64_t bytes = it->file_size(gone);
-    if (gone) continue;
-    const bool is_recycled = it->path().parent_path() == pool;
-    (is_recycled ? space.recycled : space.used) += bytes;
-    const auto written = it->last_write_time(gone);
-    if (!is_recycled && !gone) space.written = std::max(space.written, time_of(written));
-  }
-}
 
 struct Row {
   std::string job;
@@ -66,8 +32,9 @@ Row row_of(const Places& places, const std::string& job) {
   };
   const auto opened = open_job(places, job);
   if (!opened) return fails(opened.error());
-  for (const auto& store : opened->stores.nodes) add_space(store->where(), row.space);
-  if (opened->stores.global) add_space(opened->stores.global->where(), row.space);
+  const JobSpace space = measure_space(*opened);
+  row.space = space.nodes;
+  row.space += space.global;
   const auto survey = take_survey(opened->stores);
   if (!survey) return fails(survey.error());
   row.snapshots = view_snapshots(*survey);
@@ -96,7 +63,7 @@ void print_table(const std::vector<Row>& all) {
     rows.push_back({row.job, fmt::format("{}", row.snapshots.size()), version_text(newest),
                     version_text(row.recoverable),
                     row.space.written == 0 ? "-" : fmt::format("{:%Y-%m-%d %H:%M}", fmt::localtime(row.space.written)),
-                    size_text(row.space.used), size_text(row.space.recycled)});
+                    size_text(row.space.used()), size_text(row.space.of(Space::Kind::recycled))});
   }
   fmt::print("{}\n{}--job NAME shows the snapshots of one job\n", count_text(all.size(), "job"), table_text(rows));
 }
@@ -109,8 +76,8 @@ void print_json(const std::vector<Row>& all) {
     if (!row.snapshots.empty()) json["newest"] = row.snapshots.front().identity.version.value;
     if (row.recoverable) json["newest_recoverable"] = row.recoverable->value;
     json["last_written"] = row.space.written == 0 ? Json() : Json(row.space.written);
-    json["bytes"] = row.space.used;
-    json["recycled_bytes"] = row.space.recycled;
+    json["bytes"] = row.space.used();
+    json["recycled_bytes"] = row.space.of(Space::Kind::recycled);
     json["problems"] = row.problems;
     root["jobs"].push_back(std::move(json));
   }

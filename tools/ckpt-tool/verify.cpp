@@ -98,7 +98,9 @@ void print_snapshot(const SnapshotAudit& snapshot, const Audit& audit, bool quie
     fmt::print("  note: a restart does not use snapshots from before the fresh start of incarnation {}\n",
                audit.fresh_start.value);
   if (!audit.branch.has(view.identity))
-    fmt::print("  note: a restart does not use this snapshot, because an older version was chosen; it can be chosen\n");
+    fmt::print(
+        "  note: a restart does not use this snapshot, because {}; it can be chosen\n",
+        audit.branch.has_rejected(view.identity) ? "the program has rejected it" : "an older version was chosen");
 }
 
 std::optional<cairn::Version> newest_recoverable(const Audit& audit) {

@@ -30,7 +30,8 @@ Application::Application(SessionBase& session, Ways ways, const Life& life, std:
 }
 
 void Application::run() {
-  if (life_.start != Life::Start::unasked) restore(nullptr);
+  const bool begun = life_.choice > 0 && choose({Asked::By::first_choice, life_.choice});
+  if (life_.start != Life::Start::unasked && !begun) restore(nullptr);
   for (std::size_t i = 0; i < life_.events.size() && !gone_; ++i) {
     next_stamp_ = first_stamp_ + i;
     handle(life_.events[i]);
@@ -48,8 +49,8 @@ void Application::handle(const Event& event) {
     case Kind::snapshot: return snapshot(std::nullopt);
     case Kind::snapshot_to: return snapshot(static_cast<LevelId>(event.level));
     case Kind::wait: call([&] { session_.wait(static_cast<LevelId>(event.level)); }); return;
-    case Kind::restore: return restore(nullptr);
-    case Kind::restore_region: return restore(life_.elastic ? nullptr : "state");
+    case Kind::restore: restore(nullptr); return;
+    case Kind::restore_region: restore(life_.elastic ? nullptr : "state"); return;
     case Kind::resize: elements_ = event.number; return;
     case Kind::toggle_more: return toggle_more();
     case Kind::unprotect_unknown:
@@ -58,6 +59,16 @@ void Application::handle(const Event& event) {
     case Kind::kill_job:
       if (event.number == session_.rank()) ways_.kill_job();
       return;
+    case Kind::open:
+    case Kind::open_pinned: {
+      Restored seen;
+      const bool pinned = event.kind == Kind::open_pinned;
+      static_cast<void>(open(pinned ? Asked::By::open_pinned : Asked::By::open, seen));
+      return;
+    }
+    case Kind::reject: return reject(event.number);
+    case Kind::choose: return choose_before_the_newest(event.number);
+    case Kind::pinned: return pinned_snapshot();
   }
 }
 
@@ -81,10 +92,12 @@ void Application::compute() {
 // Every rank has another number of elements, and other ones.
 std::vector<double> Application::expected() const { return expected_on(session_.rank()); }
 
-std::vector<double> Application::expected_on(std::uint32_t rank) const {
-  std::vector<double> state(elements_ + rank);
+std::vector<double> Application::expected_on(std::uint32_t rank) const { return state_of(stamp_, elements_, rank); }
+
+std::vector<double> Application::state_of(std::uint64_t stamp, std::uint64_t elements, std::uint32_t rank) {
+  std::vector<double> state(elements + rank);
   for (std::size_t i = 0; i < state.size(); ++i)
-    state[i] = static_cast<double>(stamp_) * 1e6 + rank * 1e4 + static_cast<double>(i % 9973);
+    state[i] = static_cast<double>(stamp) * 1e6 + rank * 1e4 + static_cast<double>(i % 9973);
   return state;
 }
 
@@ -166,30 +179,80 @@ void Application::snapshot(std::optional<LevelId> level) {
   if (version) notes_.takes(*version, stamp_);
 }
 
-void Application::restore(const char* region) {
-  const std::size_t which = restores_++;
+void Application::pinned_snapshot() {
+  call([&] {
+    session_.pin();
+    session_.label(kPinned);
+  });
+  notes_.pins(next_stamp_);
+  snapshot(std::nullopt);
+}
+
+bool Application::choose(const Asked& asked) {
+  notes_.chooses(asked);
+  return restore(nullptr, asked);
+}
+
+// The newest one that can be read is the same for all ranks.
+void Application::choose_before_the_newest(std::uint32_t back) {
+  Restored newest;
+  if (open(Asked::By::open, newest) && newest.version > back) choose({Asked::By::choice, newest.version - back});
+}
+
+// What is read is whole, or this says so.
+std::optional<OpenSnapshot> Application::open(Asked::By by, Restored& seen) {
+  const std::size_t number = restores_++;
+  std::optional<OpenSnapshot> found;
+  const auto error = call([&] {
+    found = by == Asked::By::open_pinned ? session_.open_snapshot(Label{kPinned}) : session_.open_snapshot();
+    const std::uint64_t stamp = found->read<std::uint64_t>("stamp").at(0);
+    seen = {false, found->version(), stamp, false};
+    if (found->read<double>("state") != state_of(stamp, found->read<std::uint64_t>("elements").at(0), session_.rank()))
+      notes_.is_wrong(fmt::format("rank {}: version {} was opened with other bytes", session_.rank(), seen.version));
+  });
+  notes_.restored({number, session_.size(), {by}}, error ? nullptr : &seen, error ? noted(*error) : "");
+  if (error) return {};
+  return found;
+}
+
+void Application::reject(std::uint32_t rank) {
+  Restored seen;
+  auto found = open(Asked::By::open, seen);
+  if (!found) return;
+  notes_.rejects(seen.version, seen.stamp);
+  bool all_good = true;
+  if (call([&] { all_good = found->close(session_.rank() != rank); })) return;
+  if (all_good && rank < session_.size()) notes_.is_wrong("a rank rejected what it had opened, and nobody was told");
+  if (!all_good) notes_.has_rejected(seen.stamp);
+}
+
+bool Application::restore(const char* region, const Asked& asked) {
+  const std::size_t number = restores_++;
   has_begun_ = true;
   const std::uint64_t before = stamp_;
   Restored seen;
-  auto error = try_restore(region, seen);
+  auto error = try_restore(region, asked, seen);
   // A snapshot with another set of regions is refused, and the program corrected; again, where that one proves damaged.
   constexpr int kCorrections = 4;
   for (int i = 0; i < kCorrections && error && error->kind() == ErrorKind::mismatch && !life_.strangers; ++i) {
     toggle_more();
-    error = try_restore(region, seen);
+    error = try_restore(region, asked, seen);
   }
   undefined_ = error.has_value();
   if (!error) look_at(seen, before);
-  notes_.restored(which, session_.size(), error ? nullptr : &seen, error ? noted(*error) : "");
-  if (!error) return;
+  notes_.restored({number, session_.size(), asked}, error ? nullptr : &seen, error ? noted(*error) : "");
+  if (!error) return true;
   // A program that goes on after a failed restore begins anew, if it is let. Its regions may hold anything.
   elements_ = kElements;
   fill();
+  return false;
 }
 
-std::optional<Exception> Application::try_restore(const char* region, Restored& seen) {
+std::optional<Exception> Application::try_restore(const char* region, const Asked& asked, Restored& seen) {
   return call([&] {
-    const auto report = region != nullptr ? session_.restore(region) : session_.restore();
+    const auto report = region != nullptr    ? session_.restore(region)
+                        : asked.version != 0 ? session_.restore(asked.version)
+                                             : session_.restore();
     // Of one region: all others are made to fit it.
     if (region != nullptr && report.restored && !state_.empty()) {
       stamp_ = static_cast<std::uint64_t>(state_.front() / 1e6);
@@ -221,7 +284,7 @@ void Application::leave_out_a_restore() {
   has_begun_ = true;
   Restored seen;
   undefined_ = true;
-  if (!try_restore(nullptr, seen)) notes_.is_wrong("a restore that one rank left out went well");
+  if (!try_restore(nullptr, {}, seen)) notes_.is_wrong("a restore that one rank left out went well");
 }
 
 void Application::drop() {

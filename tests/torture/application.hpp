@@ -42,6 +42,7 @@ class Application {
   void fill();
   [[nodiscard]] std::vector<double> expected() const;
   [[nodiscard]] std::vector<double> expected_on(std::uint32_t rank) const;
+  [[nodiscard]] static std::vector<double> state_of(std::uint64_t stamp, std::uint64_t elements, std::uint32_t rank);
   [[nodiscard]] std::vector<double> expected_of(std::uint32_t old_ranks) const;
   [[nodiscard]] std::vector<double> expected_grid() const;
   struct Share {
@@ -53,8 +54,13 @@ class Application {
   void toggle_more();
   void unprotect_unknown();
   void snapshot(std::optional<LevelId> level);
-  void restore(const char* region);
-  [[nodiscard]] std::optional<Exception> try_restore(const char* region, Restored& seen);
+  void pinned_snapshot();
+  bool restore(const char* region, const Asked& asked = {});  // whether it went well
+  bool choose(const Asked& asked);
+  void choose_before_the_newest(std::uint32_t back);
+  std::optional<OpenSnapshot> open(Asked::By by, Restored& seen);
+  void reject(std::uint32_t rank);
+  [[nodiscard]] std::optional<Exception> try_restore(const char* region, const Asked& asked, Restored& seen);
   void look_at(const Restored& seen, std::uint64_t stamp_before);
   void leave_out_a_snapshot();
   void leave_out_a_restore();
@@ -78,6 +84,7 @@ class Application {
   }
 
   static constexpr std::uint64_t kElements = 20;
+  static constexpr const char* kPinned = "pinned";
   static constexpr std::uint64_t kGrid = 32;  // rows and columns; not fewer than there are ranks
 
   SessionBase& session_;

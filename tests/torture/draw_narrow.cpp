@@ -79,6 +79,32 @@ void end_badly(Dice& dice, const Life* /*before*/, Life& life) {
   life.faults.push_back({kind, host, removed_before ? 0 : operations, true});
 }
 
+Event draw_pick(Dice& dice, const Life& life) {
+  using Kind = Event::Kind;
+  constexpr Kind kKinds[] = {Kind::snapshot, Kind::snapshot, Kind::snapshot, Kind::pinned, Kind::open,
+                             Kind::reject,   Kind::reject,   Kind::choose,   Kind::choose, Kind::open_pinned};
+  Event event{kKinds[dice.roll(std::size(kKinds))], dice.between(1, 4)};
+  event.number = event.kind == Kind::reject ? life.odd_rank : dice.between(1, 3);
+  return event;
+}
+
+// Snapshots are read, rejected and pinned, and older ones are chosen. Little fails.
+void pick(Dice& dice, const Life* before, Life& life) {
+  using Kind = Fault::Kind;
+  begin_anew(dice, life, dice.one_in(2) ? Levels::some : Levels::local);
+  life.choice = before != nullptr && dice.one_in(3) ? dice.between(1, 6) : 0;
+  if (before != nullptr && dice.one_in(4))
+    life.before.push_back({Mishap::Kind::flip_newest_file, draw_host(dice, life), dice.number()});
+  if (before != nullptr && dice.one_in(6)) life.before.push_back({Mishap::Kind::lose_node, draw_host(dice, life)});
+  if (dice.one_in(4)) life.faults.push_back({Kind::message_kills, {}, dice.roll(2000)});
+  if (dice.one_in(6)) life.faults.push_back({Kind::operation_kills, {}, dice.roll(40)});
+  for (std::uint32_t events = dice.between(2, 7); events > 0; --events) {
+    life.events.push_back(draw_pick(dice, life));
+    if (!dice.one_in(3)) life.events.push_back({Event::Kind::wait, dice.between(1, 4)});
+  }
+  if (dice.one_in(6)) life.end = Life::End::finalize;
+}
+
 // What the one before it has left is looked at.
 void look(Life& last) {
   last.faults.clear();
@@ -92,7 +118,7 @@ void narrow(Scenario& scenario) {
   constexpr std::uint64_t kNarrow = 0xc2b2ae3d27d4eb4f;
   Dice dice(scenario.seed ^ kNarrow);
   const std::uint32_t kind = dice.roll(8);
-  const auto play = kind == 0 ? wear : kind == 2 ? set_back : kind == 4 ? end_badly : nullptr;
+  const auto play = kind == 0 ? wear : kind == 2 ? set_back : kind == 4 ? end_badly : kind == 6 ? pick : nullptr;
   if (play == nullptr) return;
   const Life* before = nullptr;
   for (Life& life : scenario.lives) {

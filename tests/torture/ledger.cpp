@@ -24,6 +24,26 @@ void Ledger::takes(std::uint32_t version, std::uint64_t stamp) {
   model_.takes(version, stamp);
 }
 
+void Ledger::pins(std::uint64_t stamp) {
+  const std::scoped_lock lock(mutex_);
+  model_.pins(stamp);
+}
+
+void Ledger::chooses(const Asked& asked) {
+  const std::scoped_lock lock(mutex_);
+  model_.chooses(asked);
+}
+
+void Ledger::rejects(std::uint32_t version, std::uint64_t stamp) {
+  const std::scoped_lock lock(mutex_);
+  model_.rejects(version, stamp);
+}
+
+void Ledger::has_rejected(std::uint64_t stamp) {
+  const std::scoped_lock lock(mutex_);
+  model_.has_rejected(stamp);
+}
+
 void Ledger::is_safe(std::uint32_t level, std::uint32_t version) {
   const std::scoped_lock lock(mutex_);
   model_.is_safe(level, version);
@@ -37,13 +57,14 @@ void Ledger::is_wrong(const std::string& what) {
 std::string noted(ErrorKind kind, const std::string& text) { return fmt::format("{}: {}", test::name(kind), text); }
 std::string noted(const Exception& error) { return noted(error.kind(), error.what()); }
 
-void Ledger::restored(std::size_t which, std::uint32_t ranks, const Restored* seen, const std::string& error) {
+void Ledger::restored(const Try& which, const Restored* seen, const std::string& error) {
   const std::scoped_lock lock(mutex_);
-  if (restores_.size() <= which) restores_.resize(which + 1);
-  Restore& restore = restores_[which];
+  if (restores_.size() <= which.number) restores_.resize(which.number + 1);
+  Restore& restore = restores_[which.number];
+  restore.asked = which.asked;
   if (seen != nullptr) restore.seen.push_back(*seen);
   if (!error.empty()) restore.error = error;
-  if (++restore.ranks == ranks) judge(restore);
+  if (++restore.ranks == which.ranks) judge(restore);
 }
 
 void Ledger::is_lost(std::optional<std::uint32_t> host, std::optional<std::uint32_t> version) {
@@ -74,7 +95,7 @@ void Ledger::has_finalized(Ending ending) {
 
 void Ledger::judge(Restore& restore) {
   if (std::exchange(restore.judged, true)) return;
-  const std::string wrong = model_.judge(restore.seen, restore.error);
+  const std::string wrong = model_.judge(restore.seen, restore.error, restore.asked);
   if (wrong_.empty()) wrong_ = wrong;
 }
 

@@ -20,6 +20,13 @@ enum class Ending { well, failed, of_nothing };
 [[nodiscard]] std::string noted(ErrorKind kind, const std::string& text);
 [[nodiscard]] std::string noted(const Exception& error);
 
+// The n-th time that ranks ask for a snapshot, and how many do.
+struct Try {
+  std::size_t number = 0;
+  std::uint32_t ranks = 0;
+  Asked asked;
+};
+
 // One rank's, or all ranks'.
 class Notes {
  public:
@@ -28,10 +35,16 @@ class Notes {
   virtual void opens(std::uint32_t ranks) = 0;
   virtual void tries(std::uint64_t stamp) = 0;
   virtual void takes(std::uint32_t version, std::uint64_t stamp) = 0;
+  // The snapshot of this state will be pinned.
+  virtual void pins(std::uint64_t stamp) = 0;
+  // A rank is about to choose a version, or to reject what it has opened; and has rejected it, as all have.
+  virtual void chooses(const Asked& asked) = 0;
+  virtual void rejects(std::uint32_t version, std::uint64_t stamp) = 0;
+  virtual void has_rejected(std::uint64_t stamp) = 0;
   virtual void is_safe(std::uint32_t level, std::uint32_t version) = 0;
   virtual void is_wrong(const std::string& what) = 0;
-  // The restore of this number, of `ranks` that take part in it; null: it failed with this error.
-  virtual void restored(std::size_t which, std::uint32_t ranks, const Restored* seen, const std::string& error) = 0;
+  // The restore of this number, or what was opened, of `ranks` that take part in it; null: it failed with this error.
+  virtual void restored(const Try& which, const Restored* seen, const std::string& error) = 0;
   // Of a finalize that may end the chain: a rank that is killed in it cannot say how it ended.
   virtual void finalizes() = 0;
   virtual void has_finalized(Ending ending) = 0;
@@ -45,10 +58,14 @@ class Ledger final : public Notes {
   void opens(std::uint32_t ranks) override;
   void tries(std::uint64_t stamp) override;
   void takes(std::uint32_t version, std::uint64_t stamp) override;
+  void pins(std::uint64_t stamp) override;
+  void chooses(const Asked& asked) override;
+  void rejects(std::uint32_t version, std::uint64_t stamp) override;
+  void has_rejected(std::uint64_t stamp) override;
   void is_safe(std::uint32_t level, std::uint32_t version) override;
   void is_wrong(const std::string& what) override;
   // Judged when the last rank is through with it.
-  void restored(std::size_t which, std::uint32_t ranks, const Restored* seen, const std::string& error) override;
+  void restored(const Try& which, const Restored* seen, const std::string& error) override;
   void finalizes() override;
   void has_finalized(Ending ending) override;
   // The store of a host, or the global one, has lost all under way, or a version.
@@ -66,6 +83,7 @@ class Ledger final : public Notes {
   struct Restore {
     std::vector<Restored> seen;
     std::string error;
+    Asked asked;
     std::uint32_t ranks = 0;
     bool judged = false;
   };

@@ -27,6 +27,12 @@ class Mending(NamedTuple):
 
 
 MENDINGS = [
+    # Fault localization.
+    Mending("what somebody suspects of a node is withdrawn when a rank of it dies", [
+        Edit("lib/localize/verdicts.cpp",
+             "         (!is_of_rank(fault.fault) || undetermined.suspect.rank.has_value() ||\n",
+             "         (!is_of_rank(fault.fault) || is_of_rank(fault.fault) ||\n"),
+    ], seen_by="Localizer.keeps_what_somebody_suspects_of_a_node_when_a_rank_of_it_dies", test="unit_localize"),
     # Snapshots that are abandoned.
     Mending("after an abandoned snapshot, its levels wait until they are due again", [
         Edit("lib/engine/seal_desk.cpp",
@@ -51,13 +57,28 @@ MENDINGS = [
     ], seen_by="Files.that_change_while_they_are_read_cost_a_snapshot", test="cluster_files"),
     Mending("a scratch file that was restored, and not written again, is in the next snapshot", [
         Edit("lib/session/scratch_file.cpp",
-             "  if (file().stamp() != restored_) return {};\n",
-             "  if (file().stamp() != restored_ || restored_) return {};\n"),
+             "  if (!old_ || old_->stamp != *read_) return {};\n",
+             "  if (!old_ || old_) return {};\n"),
     ], seen_by="ScratchFiles.that_one_rank_has_not_written_cost_a_snapshot_on_all_ranks", test="cluster_files"),
+    Mending("many files of a directory are on no disk where no call syncs them all", [
+        Edit("lib/session/protected_directory.cpp",
+             "  const bool synced = sync_->sync();\n",
+             "  const bool synced = sync_->sync() || sync_;\n"),
+    ], seen_by="ManyFiles.are_synced_one_by_one_where_no_call_syncs_all", test="contract_lacking"),
+    Mending("files of another file system below a directory are on no disk when they are put back", [
+        Edit("lib/session/protected_directory.cpp",
+             "    if (synced && replacement->unsynced() == sync_->device()) continue;\n",
+             "    if (synced) continue;\n"),
+    ], seen_by="ManyFiles.of_another_file_system_below_the_directory_are_synced_one_by_one", test="contract_lacking"),
+    Mending("a scratch file that cannot be removed is taken for a new one", [
+        Edit("lib/session/scratch_file.cpp",
+             "  if (stamp) old_ = {*stamp, ",
+             "  if (!stamp) old_ = {*stamp, "),
+    ], seen_by="ScratchFiles.that_cannot_be_removed_are_not_taken_for_new_ones", test="cluster_files"),
     Mending("a scratch file stays after the snapshot that has it", [
         Edit("lib/session/scratch_file.cpp",
-             "  restored_.reset();\n  (void)posix::remove_user_file(path());\n",
-             "  restored_.reset();\n"),
+             "void ScratchFile::end_snapshot() { remove(); }\n",
+             "void ScratchFile::end_snapshot() {}\n"),
     ], seen_by="ScratchFiles.are_in_the_snapshot_and_removed_after_it", test="cluster_files"),
     Mending("scratch files that killed ranks have left stay in the node's store", [
         Edit("lib/engine/engine_open.cpp",
@@ -77,13 +98,26 @@ MENDINGS = [
     # Snapshots that are opened.
     Mending("a version that was rejected is given again", [
         Edit("lib/recover/plan.cpp",
-             "    if (request.rejected.contains(snapshot)) {\n",
-             "    if (request.rejected.contains(snapshot) && request.rejected.empty()) {\n"),
+             "  return request.rejected.contains(snapshot) || (",
+             "  return ("),
     ], seen_by="OpenSnapshot.that_one_rank_rejects_is_given_no_more", test="cluster_reading"),
+    Mending("a version that was rejected under way is restored by the next life, which begins before another restore", [
+        Edit("lib/engine/life.cpp",
+             "  rejected.push_back(snapshot);\n",
+             ""),
+    ], seen_by="OpenSnapshot.that_was_rejected_is_restored_by_no_later_run_unless_it_is_chosen", test="cluster_reading"),
+    Mending("a version that was rejected cannot be chosen by a later life", [
+        Edit("lib/recover/plan.cpp",
+             "(request.chosen.value == 0 && request.branch.has_rejected(snapshot))",
+             "request.branch.has_rejected(snapshot)"),
+    ], seen_by="OpenSnapshot.that_was_rejected_is_restored_by_no_later_run_unless_it_is_chosen", test="cluster_reading"),
     Mending("a version that was rejected is restored by the next life", [
         Edit("lib/engine/restore_adopt.cpp",
              "  if (is_chosen || is_instead_of_rejected(snapshot))\n",
              "  if (is_chosen)\n"),
+        Edit("lib/engine/life.cpp",
+             "  rejected.push_back(snapshot);\n",
+             ""),
     ], seen_by="OpenSnapshot.that_one_rank_rejects_is_given_no_more", test="cluster_reading"),
     Mending("a snapshot is retired while it is open", [
         Edit("lib/recover/catalog.cpp",
@@ -98,6 +132,9 @@ MENDINGS = [
     Mending("a snapshot that only the global store has is unknown to the run that took it", [
         Edit("lib/engine/promoter.cpp",
              "    if (!in_manifest) catalog_.chain.remember(head_.node.levels, level, known.manifest.identity);\n",
+             ""),
+        Edit("lib/recover/catalog.cpp",
+             "    for (const LevelId level : shared_levels_of(one)) inventory.shared[level].push_back(id);\n",
              ""),
     ], seen_by="Choice.reaches_versions_of_this_life_that_only_the_global_store_has", test="cluster_choice"),
     # Damage.
@@ -281,6 +318,16 @@ MENDINGS = [
              "be removed\").text());\n",
              "    return status;\n"),
     ]),
+    Mending("a pin of the first snapshot of a job is forgotten", [
+        Edit("lib/engine/seal_desk.cpp",
+             "  if (sealing.pin) catalog_.chain.pins.insert(id);\n",
+             "  if (sealing.vote.has_pin()) catalog_.chain.pins.insert(id);\n"),
+    ], seen_by="Pins.stay_also_of_the_first_snapshot_of_a_job", test="cluster_pins"),
+    Mending("a fresh record is delayed beside other snapshots", [
+        Edit("lib/engine/life.cpp",
+             "  if (parent == RunRecord::Parent::fresh && is_first_) {\n",
+             "  if (parent == RunRecord::Parent::fresh) {\n"),
+    ], seen_by="Mode.fresh_without_a_snapshot_of_its_own_is_fresh_at_the_next_start_too", test="cluster_runs"),
     Mending("a second restore of a life that began fresh looks behind that", [
         Edit("lib/engine/restore_offer.cpp",
              "if (life_.began_fresh() || (begins_fresh && chosen.value == 0)) return",
@@ -315,10 +362,10 @@ MENDINGS = [
 
     # Calls that not all ranks make, or not in time.
     Mending("after a wait limit of one rank snapshots of two safe points are sealed as one", [
-        Edit("lib/session/session_impl.cpp",
-             "  if (written) {\n    const auto bytes = try_to_write_shard_of(version);\n",
-             "  if (!written) {\n    --application_.last_version.value;\n    return written;\n  }\n"
-             "  {\n    const auto bytes = try_to_write_shard_of(version);\n"),
+        Edit("lib/session/snapshot_write.cpp",
+             "  if (written) {\n    const auto bytes = try_to_write_shard_of(session, version);\n",
+             "  if (!written) {\n    --session.application.last_version.value;\n    return written;\n  }\n"
+             "  {\n    const auto bytes = try_to_write_shard_of(session, version);\n"),
         Edit("lib/engine/vote.cpp",
              "if (!all_gave_the_same(kSafePoint)) return",
              "if (false) return"),
@@ -469,8 +516,8 @@ MENDINGS = [
     ], seen_by="Choice.is_not_taken_again_by_the_same_call_in_a_later_life", test="cluster_choice"),
     Mending("the abandoned branch is restored", [
         Edit("lib/recover/plan.cpp",
-             "snapshot.version == request.chosen : request.branch.has(snapshot);\n",
-             "snapshot.version == request.chosen : true;\n"),
+             "  return request.branch.has(snapshot) || request.branch.has_rejected(snapshot);\n",
+             "  return true;\n"),
     ], seen_by="Choice.holds_in_later_lives_also_if_no_snapshot_of_the_branch_was_taken", test="cluster_choice"),
     Mending("a snapshot of the abandoned branch keeps its level while one of the branch is there", [
         Edit("lib/recover/retention.cpp",
@@ -529,6 +576,17 @@ MENDINGS = [
              "std::exchange(retrieval().brings_aside, false)) remove_brought(head_.node);",
              "std::exchange(retrieval().brings_aside, false)) return;"),
     ], seen_by="Elastic.leaves_nothing_behind_of_what_was_brought"),
+    Mending("a version that is removed while it is restored counts as kept", [
+        Edit("lib/engine/restore_adopt.cpp",
+             "  if (has_shards(head_.node, known.manifest.identity, *holding->own)) return {};\n",
+             "  if (has_shards(head_.node, known.manifest.identity, *holding->own) || holding) return {};\n"),
+    ], seen_by="Struck.version_that_is_removed_while_it_is_restored_does_not_take_an_older_one_along", test="cluster_struck"),
+    Mending("what was brought for a snapshot that then could not be read stays in node stores", [
+        Edit("lib/recover/retrieve.cpp",
+             "      if (std::exchange(state.brings_aside, false)) remove_brought(node);\n",
+             "      state.brings_aside = false;\n"),
+    ], seen_by="Elastic.leaves_nothing_behind_of_what_was_brought_for_a_snapshot_that_then_could_not_be_read",
+            test="cluster_elastic"),
     Mending("after a restore on another number of ranks, the next snapshot is taken when one is due", [
         Edit("lib/schedule/schedule.cpp",
              "  due.add(std::exchange(required_, {}));\n",
@@ -537,7 +595,7 @@ MENDINGS = [
     Mending("after an exchange of regions, only lost ranks roll back, and wait for others to exchange regions again", [
         Edit("lib/session/session_restore.cpp",
              "if (taken.exchanged) obstruct(",
-             "if (taken.exchanged && !app.journal) obstruct("),
+             "if (taken.exchanged && !state_.logged) obstruct("),
     ], seen_by="ElasticReport.lets_a_failure_roll_back_all_ranks_until_there_is_a_snapshot_of_their_number"),
     Mending("finalize() ends the chain of a snapshot of another number of ranks that nothing has replaced", [
         Edit("lib/engine/ending.cpp",
@@ -719,8 +777,8 @@ MENDINGS = [
     ], seen_by="Stay.comes_to_the_same_result_whichever_operation_a_rank_dies_at", test="cluster_stay"),
     Mending("a log is cut at a snapshot that is not safe", [
         Edit("lib/session/session_stay.cpp",
-             "  if (logged_) logged_->enters(application_.calls, [&](LevelId level) { return link().reached(level); });\n",
-             "  if (logged_) logged_->enters(application_.calls, [&](LevelId) { return application_.last_version; });\n"),
+             "[&](LevelId level) { return state_.link().reached(level); });\n}\n\n// A replacement",
+             "[&](LevelId) { return state_.application.last_version; });\n}\n\n// A replacement"),
     ], seen_by="Stay.comes_to_the_same_result_whichever_operation_a_rank_dies_at", test="cluster_stay"),
     Mending("survivors do not ship what the dead rank exchanged before restore()", [
         Edit("lib/rollback/logged_rank_settle.cpp",

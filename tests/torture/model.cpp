@@ -36,6 +36,7 @@ void Model::host_is_hurt(std::uint32_t host) {
 }
 
 void Model::version_is_hurt(std::optional<std::uint32_t> host, std::uint32_t version) {
+  if (!host) branches_.is_unpinned(version);
   robbed_now_.push_back({host, version, newest_of(tried_)});
   for (Promise& promise : promises_) rob(promise, robbed_now_.back());
   const auto takings = taken_.find(version);
@@ -64,9 +65,17 @@ std::uint64_t Model::stamp_of(std::uint32_t version) const {
   return takings == taken_.end() ? 0 : takings->second.back().stamp;
 }
 
+// The same, or that of which it came back.
+std::uint64_t Model::state_of(std::uint32_t version) const {
+  const std::uint64_t stamp = stamp_of(version);
+  const auto seen = came_back_.find(version);
+  return stamp > 0 || seen == came_back_.end() ? stamp : seen->second;
+}
+
 void Model::global_is_hurt(bool lost) {
   for (Promise& promise : promises_) hurt(promise, std::nullopt);
   hurt_now_[std::nullopt] = newest_of(tried_);
+  branches_.forget();
   // Its records, or one of them: that the chain was ended need not be known any more.
   must_be_fresh_ = false;
   if (lost) may_be_fresh_ = true;
@@ -77,6 +86,8 @@ void Model::global_is_hurt(bool lost) {
 void Model::begin_life(Circumstances circumstances) {
   now_ = std::move(circumstances);
   taken_now_.clear();
+  promises_before_choice_.reset();
+  branches_.begin_life();
   // Numbers that no store has seen are given again. A store that is away now may still hold such a version; when the
   // store comes back, so may that state.
   std::erase_if(taken_, [&](const auto& takings) {
@@ -87,6 +98,7 @@ void Model::begin_life(Circumstances circumstances) {
   hurt_now_.clear();
   robbed_now_.clear();
   state_ = State::own;
+  rejected_now_ = 0;
   for (Promise& promise : promises_) {
     promise.of_this_life = promise.is_of_other_ranks = false;
     promise.keep = std::min(promise.keep, promise.level == kGlobal ? now_.keep_global : now_.keep_local);
@@ -122,10 +134,12 @@ void Model::takes(std::uint32_t version, std::uint64_t stamp) {
 }
 
 void Model::is_safe(std::uint32_t level, std::uint32_t version) {
-  if (version == 0) return;
+  if (version == 0 || branches_.may_have_left(state_of(version))) return;
+  if (level == kGlobal) branches_.is_safe(version, state_of(version));
   safe_.insert(version);
   const bool now = taken_now_.contains(version);
   if (now) state_ = State::own;
+  if (version > rejected_now_) rejected_now_ = 0;
   if (now) taken_[version].back().safe = true;
   // A chain that began anew has a snapshot now, and the old one is over.
   if (now_.anew && now) std::erase_if(promises_, [](const Promise& old) { return !old.of_this_life; });
@@ -155,6 +169,8 @@ void Model::is_safe(std::uint32_t level, std::uint32_t version) {
 void Model::finished(bool for_certain) {
   promises_.clear();
   safe_.clear();
+  branches_.end();
+  came_back_.clear();
   taken_.clear();  // where nothing is left of a chain the numbers begin again
   may_be_fresh_ = true;
   must_be_fresh_ = for_certain;
@@ -200,6 +216,7 @@ void Model::replace(Promise& promise) const {
 }
 
 void Model::give_up_what_is_newer_than(const Restored& seen) {
+  came_back_[seen.version] = seen.stamp;
   std::erase_if(promises_, [&](const Promise& promise) { return promise.version > seen.version; });
   for (Promise& promise : promises_) {
     promise.is_of_other_ranks = seen.of_other_ranks;
@@ -207,6 +224,42 @@ void Model::give_up_what_is_newer_than(const Restored& seen) {
     if (promise.version == seen.version) promise.may_be_over = false;
     promise.newer.erase(promise.newer.upper_bound(seen.stamp), promise.newer.end());
   }
+}
+
+// Newer versions that are left now may have taken their place.
+void Model::give_up_what_may_be_retired() {
+  std::erase_if(promises_, [](const Promise& promise) { return promise.may_be_retired; });
+}
+
+// Whether it may not be, or cannot be, the version that was the last to be chosen at a start, which the first call of a
+// life does not choose again.
+bool Model::may_be_a_choice(const Asked& asked) const {
+  return asked.by == Asked::By::choice || (asked.by == Asked::By::first_choice && !branches_.is_last(asked.version));
+}
+bool Model::is_a_choice(const Asked& asked) const {
+  return asked.by == Asked::By::choice ||
+         (asked.by == Asked::By::first_choice && !branches_.may_be_last(asked.version));
+}
+
+void Model::chooses(const Asked& asked) {
+  if (!may_be_a_choice(asked)) return;
+  if (!promises_before_choice_) promises_before_choice_ = promises_;
+  branches_.chooses({asked.version, asked.by == Asked::By::first_choice}, state_of(asked.version), newest_of(tried_));
+  give_up_what_may_be_retired();
+  std::erase_if(promises_, [&](const Promise& promise) { return promise.version > asked.version; });
+}
+
+void Model::rejects(std::uint32_t version, std::uint64_t stamp) {
+  branches_.rejects(stamp);
+  rejected_now_ = version;
+  branches_.is_unpinned(version);
+  give_up_what_may_be_retired();
+  std::erase_if(promises_, [&](const Promise& promise) { return promise.version == version; });
+}
+
+// If its record cannot be written, as when the job dies at that operation, later lives do not know.
+void Model::has_rejected(std::uint64_t stamp) {
+  if (now_.faults == Faults::none) branches_.has_rejected(stamp);
 }
 
 // The last one that has that number. A life that went on from something older, since it had not the stores of those
@@ -253,6 +306,8 @@ std::string Model::judge_restored(const Restored& seen) const {
   if (must_be_fresh_ && now_.faults != Faults::of_stores)
     return fmt::format("version {} came back after the chain was ended", seen.version);
   if (now_.strangers) return fmt::format("version {} came back, though its ranks are others", seen.version);
+  if (all_can_be_read() && branches_.has_left(seen.stamp))
+    return fmt::format("version {} came back, which was rejected, or left for an older one", seen.version);
   if (!tried_.contains(seen.stamp)) return fmt::format("version {} is of a state that never was", seen.version);
   if (now_.anew && seen.stamp < now_.first_stamp)
     return fmt::format("version {} came back, which was there before a fresh start", seen.version);
@@ -284,11 +339,52 @@ std::string Model::judge_error(const std::string& error) const {
   return {};
 }
 
-std::string Model::judge(const std::vector<Restored>& seen, const std::string& error) {
+// Nothing changes by it. There may be nothing to read: the job is anew, or its chain has ended.
+std::string Model::judge_open(const std::vector<Restored>& seen, const std::string& error, Asked::By by) const {
+  const std::uint32_t pinned = branches_.newest_pinned();
+  if (by == Asked::By::open_pinned) {
+    if (!seen.empty() && all_can_be_read() && seen[0].version < pinned)
+      return fmt::format("version {} was opened, {} is pinned", seen[0].version, pinned);
+    const bool may_fail = !branches_.newest_is_pinned() || now_.faults != Faults::none || is(error, "mismatch");
+    return error.empty() || may_fail ? "" : fmt::format("version {} is pinned, but: {}", pinned, error);
+  }
+  if (!seen.empty()) return judge_restored(seen[0]);
+  return is(error, "mismatch") || must_be_fresh_ || now_.anew ? "" : judge_error(error);
+}
+
+std::string Model::judge_choice(const std::vector<Restored>& seen, const std::string& error, std::uint32_t version) {
+  const auto before = std::exchange(promises_before_choice_, std::nullopt);
+  if (!seen.empty() && !error.empty()) return {};  // nobody can tell
+  if (seen.empty()) {
+    const bool was_promised = std::ranges::any_of(
+        promises_, [&](const Promise& promise) { return promise.version == version && holds(promise); });
+    if (now_.faults != Faults::none) return {};
+    branches_.has_not_chosen();
+    if (before) promises_ = *before;
+    return was_promised ? fmt::format("version {} was chosen, but: {}", version, error) : "";
+  }
+  if (seen[0].version != version || seen[0].fresh)
+    return fmt::format("version {} was chosen, and {} came back", version, seen[0].version);
+  branches_.has_chosen(seen[0].stamp);
+  must_be_fresh_ = false;  // a chain that has ended can be chosen
+  const std::string wrong = judge_restored(seen[0]);
+  if (!wrong.empty()) return wrong;
+  give_up_what_is_newer_than(seen[0]);
+  state_ = seen[0].of_other_ranks ? State::of_other_ranks : State::own;
+  return {};
+}
+
+std::string Model::judge(const std::vector<Restored>& seen, const std::string& error, Asked asked) {
   for (const Restored& one : seen) {
     if (one.fresh != seen[0].fresh || one.version != seen[0].version || one.stamp != seen[0].stamp)
       return fmt::format("ranks went on from different states: version {} and {}", seen[0].version, one.version);
   }
+  if (asked.by == Asked::By::open || asked.by == Asked::By::open_pinned) return judge_open(seen, error, asked.by);
+  const bool may_be_a_choice = this->may_be_a_choice(asked);
+  const bool is_chosen = may_be_a_choice && !seen.empty() && seen[0].version == asked.version;
+  if (is_a_choice(asked) || is_chosen) return judge_choice(seen, error, asked.version);
+  branches_.has_not_chosen();
+  promises_before_choice_.reset();
   if (!seen.empty()) {
     const std::string wrong = seen[0].fresh ? judge_fresh() : judge_restored(seen[0]);
     if (!wrong.empty()) return wrong;
@@ -297,7 +393,7 @@ std::string Model::judge(const std::vector<Restored>& seen, const std::string& e
     may_be_fresh_ |= seen[0].fresh;
     must_be_fresh_ &= seen[0].fresh;
   }
-  return error.empty() ? "" : judge_error(error);
+  return error.empty() || may_be_a_choice ? "" : judge_error(error);
 }
 
 }  // namespace cairn::torture

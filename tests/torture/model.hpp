@@ -17,6 +17,8 @@
 #include <utility>
 #include <vector>
 
+#include "torture/branches.hpp"
+
 namespace cairn::torture {
 
 // Begins an error that was read from the log, which does not contain its kind.
@@ -28,6 +30,13 @@ struct Restored {
   std::uint32_t version = 0;
   std::uint64_t stamp = 0;  // of the state that came back
   bool of_other_ranks = false;
+};
+
+// How ranks asked for a snapshot: by restore(), by restore(version), which may be the first call of a life, or by
+// open_snapshot(), of the newest or of the newest pinned one.
+struct Asked {
+  enum class By { restore, first_choice, choice, open, open_pinned } by = By::restore;
+  std::uint32_t version = 0;  // of a choice
 };
 
 // What a life is about.
@@ -63,6 +72,12 @@ class Model {
   // The application is about to take a snapshot of the state of this stamp; the version it was given.
   void tries(std::uint64_t stamp);
   void takes(std::uint32_t version, std::uint64_t stamp);
+  // The snapshot of this state will be pinned.
+  void pins(std::uint64_t stamp) { branches_.pins(stamp); }
+  // A rank is about to choose a version; or to reject the state of this version, and all ranks have.
+  void chooses(const Asked& asked);
+  void rejects(std::uint32_t version, std::uint64_t stamp);
+  void has_rejected(std::uint64_t stamp);
   // Some rank was told that this version is safe.
   void is_safe(std::uint32_t level, std::uint32_t version);
   // A finalize ended the chain, as its record says, and went well on all ranks; or it may have ended it.
@@ -73,14 +88,14 @@ class Model {
 
   // What is wrong with a restore, of what ranks saw of it, those that did not fail; and of the text of an error, empty
   // where there was none. Empty: nothing is wrong.
-  [[nodiscard]] std::string judge(const std::vector<Restored>& seen, const std::string& error);
+  [[nodiscard]] std::string judge(const std::vector<Restored>& seen, const std::string& error, Asked asked = {});
 
   // The newest version that must come back; 0: none.
   [[nodiscard]] std::uint32_t promised() const;
   // Whether the job's state is a snapshot of another number of ranks, and no other was tried since: a finalize keeps
-  // it, and does not end the chain. And whether that may still be so.
+  // it, and does not end the chain. And whether that may still be so, or the newest snapshot was rejected.
   [[nodiscard]] bool keeps_the_old() const { return state_ == State::of_other_ranks; }
-  [[nodiscard]] bool may_keep_the_old() const { return state_ != State::own; }
+  [[nodiscard]] bool may_keep_the_old() const { return state_ != State::own || rejected_now_ > 0; }
   // Whether this life has taken this version, and was told that it is safe.
   [[nodiscard]] bool is_of_this_life(std::uint32_t version) const;
 
@@ -123,10 +138,17 @@ class Model {
   [[nodiscard]] std::uint32_t promised_without_shaky() const;
   [[nodiscard]] bool all_can_be_read() const { return now_.faults != Faults::of_stores || !now_.shaky.empty(); }
   [[nodiscard]] std::uint64_t stamp_of(std::uint32_t version) const;
+  [[nodiscard]] std::uint64_t state_of(std::uint32_t version) const;
   [[nodiscard]] bool may_be(const std::vector<Taken>& takings, std::uint64_t stamp) const;
   void move(Promise& promise) const;
   void replace(Promise& promise) const;
   void give_up_what_is_newer_than(const Restored& seen);
+  void give_up_what_may_be_retired();
+  [[nodiscard]] bool may_be_a_choice(const Asked& asked) const;
+  [[nodiscard]] bool is_a_choice(const Asked& asked) const;
+  [[nodiscard]] std::string judge_choice(const std::vector<Restored>& seen, const std::string& error,
+                                         std::uint32_t version);
+  [[nodiscard]] std::string judge_open(const std::vector<Restored>& seen, const std::string& error, Asked::By by) const;
   [[nodiscard]] std::string judge_fresh() const;
   [[nodiscard]] std::string judge_restored(const Restored& seen) const;
   [[nodiscard]] std::string judge_error(const std::string& error) const;
@@ -138,11 +160,15 @@ class Model {
   std::set<std::uint64_t> told_;       // those whose snapshot() returned a version, instead of an earlier one's error
   std::set<std::uint32_t> taken_now_;  // versions of this life
   std::vector<Promise> promises_;
+  std::optional<std::vector<Promise>> promises_before_choice_;
+  std::map<std::uint32_t, std::uint64_t> came_back_;  // stamps of versions
+  Branches branches_;
   // Of this life: the newest state that was tried when a host's store was hurt, or the global one.
   std::map<std::optional<std::uint32_t>, std::uint64_t> hurt_now_;
   std::vector<Robbery> robbed_now_;
   // Of this life: a snapshot of as many ranks; one of others; or others', and the next was tried, which is not safe.
   enum class State { own, of_other_ranks, tried_since } state_ = State::own;
+  std::uint32_t rejected_now_ = 0;  // the newest version, and no newer one was told to be safe since then; 0: none
   bool may_be_fresh_ = true;
   bool must_be_fresh_ = false;
   bool global_was_lost_ = false;

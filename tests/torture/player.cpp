@@ -172,7 +172,7 @@ class Player {
         return fmt::format("{}, which was never completed, was left on host {}", *begun, *place);
       const std::uint32_t most =
           (place ? kLocalLevels * most_kept(&Life::keep_local) : most_kept(&Life::keep_global)) + kUnderWay;
-      if (snapshots.size() <= most || !took_snapshots_) continue;
+      if (snapshots.size() <= most || !took_snapshots_ || std::ranges::any_of(scenario_.lives, picks)) continue;
       return fmt::format("{} snapshots were left in {}: {}", snapshots.size(),
                          place ? fmt::format("host {}", *place) : "the global store", fmt::join(snapshots, " "));
     }

@@ -72,6 +72,11 @@ std::string text(const Event& event) {
     case Kind::toggle_more: return "protect one more region, or one less";
     case Kind::unprotect_unknown: return fmt::format("rank {} unprotects what it never protected", event.number);
     case Kind::kill_job: return fmt::format("rank {} kills the job", event.number);
+    case Kind::open: return "open the newest snapshot";
+    case Kind::open_pinned: return "open the newest pinned snapshot";
+    case Kind::reject: return fmt::format("open the newest snapshot, which rank {} rejects", event.number);
+    case Kind::choose: return fmt::format("choose the version {} before the newest", event.number);
+    case Kind::pinned: return "compute, pinned snapshot";
   }
   return {};
 }
@@ -113,9 +118,11 @@ std::string text(const Life& life) {
   std::string settings = life.settings;
   std::ranges::replace(settings, '\n', ';');
   return fmt::format("{}{}{}{}{}{}{} on nodes of {} (hosts {}) ... {}; {}", life.strangers ? "another program: " : "",
-                     life.by_columns ? "by columns: " : "", text(life.start), life.survivors ? ", with survivors" : "",
-                     life.told ? ", told" : "", life.keyed ? ", with a key" : "", text(life.outside),
-                     fmt::join(life.nodes, ","), fmt::join(life.hosts, ","), text(life.end, life.odd_rank), settings);
+                     life.by_columns ? "by columns: " : "",
+                     text(life.start) + (life.choice > 0 ? fmt::format(" from version {}", life.choice) : ""),
+                     life.survivors ? ", with survivors" : "", life.told ? ", told" : "",
+                     life.keyed ? ", with a key" : "", text(life.outside), fmt::join(life.nodes, ","),
+                     fmt::join(life.hosts, ","), text(life.end, life.odd_rank), settings);
 }
 
 // A life in parts, each of which may be left out, and the life itself, which is the last of its items.
@@ -197,6 +204,11 @@ Life again(Life life) {
   std::erase_if(life.events, [](const Event& event) { return event.kind == Event::Kind::kill_job; });
   life.end = Life::End::finalize;
   return life;
+}
+
+bool picks(const Life& life) {
+  return life.choice > 0 ||
+         std::ranges::any_of(life.events, [](const Event& event) { return event.kind >= Event::Kind::open; });
 }
 
 bool calls_may_fail(const Life& life) {

@@ -75,10 +75,16 @@ struct Event {
     toggle_more,
     unprotect_unknown,  // on one rank
     kill_job,           // one rank does
+    open,
+    open_pinned,
+    reject,  // opens the newest, and one rank rejects it
+    choose,  // opens the newest, and restores one that is older
+    pinned,  // a snapshot
   };
   Kind kind = Kind::compute;
-  std::uint32_t level = 1;   // of snapshot_to and wait
-  std::uint32_t number = 0;  // of resize: elements; of unprotect_unknown and kill_job: the rank
+  std::uint32_t level = 1;  // of snapshot_to and wait
+  // Of resize: elements; of unprotect_unknown, kill_job and reject: the rank; of choose: so many versions older.
+  std::uint32_t number = 0;
 };
 
 // How a rank's clock jumps: so far at each of these calls of it.
@@ -117,6 +123,7 @@ struct Life {
   bool by_columns = false;  // its ranks have columns of the array, and not rows
   // [restart] mode, or a program that does not call restore().
   enum class Start { automatic, fresh, required, unasked } start = Start::automatic;
+  std::uint32_t choice = 0;  // the version that its first call asks for; 0: none
   std::vector<Mishap> before;
   std::vector<Fault> faults;
   std::optional<Clock> clock;
@@ -164,6 +171,8 @@ inline constexpr std::uint64_t kStampsOfAnAttempt = 50;
 [[nodiscard]] Life again(Life life);
 // Whether calls fail in it by what its own ranks do: a kill, or a dropped session.
 [[nodiscard]] bool calls_may_fail(const Life& life);
+// Whether it reads snapshots, chooses, rejects or pins some: more of them are kept then.
+[[nodiscard]] bool picks(const Life& life);
 // A line for each item, with its number in the scenario as it was drawn.
 [[nodiscard]] std::string text(const Scenario& scenario, const std::set<std::uint32_t>& left_out);
 

@@ -21,6 +21,8 @@ using nlohmann::json;
 constexpr const char* kAttempt = "attempt.";
 
 std::int64_t now() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
+json json_of(const Asked& asked) { return {static_cast<int>(asked.by), asked.version}; }
+Asked asked_of(const json& asked) { return {static_cast<Asked::By>(asked[0].get<int>()), asked[1]}; }
 Moment moment_of(const json& ticks) { return Moment(Moment::duration(ticks.get<std::int64_t>())); }
 
 }  // namespace
@@ -64,12 +66,19 @@ void Diary::tries(std::uint64_t stamp) { write({{"what", "tries"}, {"stamp", sta
 void Diary::takes(std::uint32_t version, std::uint64_t stamp) {
   write({{"what", "takes"}, {"version", version}, {"stamp", stamp}});
 }
+void Diary::pins(std::uint64_t stamp) { write({{"what", "pins"}, {"stamp", stamp}}); }
+void Diary::chooses(const Asked& asked) { write({{"what", "chooses"}, {"asked", json_of(asked)}}); }
+void Diary::rejects(std::uint32_t version, std::uint64_t stamp) {
+  write({{"what", "rejects"}, {"version", version}, {"stamp", stamp}});
+}
+void Diary::has_rejected(std::uint64_t stamp) { write({{"what", "has rejected"}, {"stamp", stamp}}); }
 void Diary::is_safe(std::uint32_t level, std::uint32_t version) {
   write({{"what", "is safe"}, {"level", level}, {"version", version}});
 }
 void Diary::is_wrong(const std::string& what) { write({{"what", "is wrong"}, {"error", what}}); }
-void Diary::restored(std::size_t which, std::uint32_t ranks, const Restored* seen, const std::string& error) {
-  json line{{"what", "restored"}, {"which", which}, {"ranks", ranks}, {"error", error}};
+void Diary::restored(const Try& which, const Restored* seen, const std::string& error) {
+  json line{{"what", "restored"}, {"which", which.number}, {"ranks", which.ranks}, {"error", error}};
+  line["asked"] = json_of(which.asked);
   if (seen != nullptr) {
     line["seen"] = {{"fresh", seen->fresh},
                     {"version", seen->version},
@@ -88,6 +97,10 @@ void copy_line(const json& line, Notes& notes) {
   if (what == "opens") notes.opens(line["ranks"]);
   if (what == "tries") notes.tries(line["stamp"]);
   if (what == "takes") notes.takes(line["version"], line["stamp"]);
+  if (what == "pins") notes.pins(line["stamp"]);
+  if (what == "chooses") notes.chooses(asked_of(line["asked"]));
+  if (what == "rejects") notes.rejects(line["version"], line["stamp"]);
+  if (what == "has rejected") notes.has_rejected(line["stamp"]);
   if (what == "is safe") notes.is_safe(line["level"], line["version"]);
   if (what == "is wrong") notes.is_wrong(line["error"]);
   if (what == "finalizes") notes.finalizes();
@@ -99,7 +112,7 @@ void copy_line(const json& line, Notes& notes) {
     const json& seen = line["seen"];
     restored = {seen["fresh"], seen["version"], seen["stamp"], seen["of other ranks"]};
   }
-  notes.restored(line["which"], line["ranks"], well ? &restored : nullptr, line["error"]);
+  notes.restored({line["which"], line["ranks"], asked_of(line["asked"])}, well ? &restored : nullptr, line["error"]);
 }
 
 std::vector<json> lines_in(const std::string& directory) {

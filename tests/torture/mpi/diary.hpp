@@ -32,9 +32,13 @@ class Diary final : public Notes {
   void opens(std::uint32_t ranks) override;
   void tries(std::uint64_t stamp) override;
   void takes(std::uint32_t version, std::uint64_t stamp) override;
+  void pins(std::uint64_t stamp) override;
+  void chooses(const Asked& asked) override;
+  void rejects(std::uint32_t version, std::uint64_t stamp) override;
+  void has_rejected(std::uint64_t stamp) override;
   void is_safe(std::uint32_t level, std::uint32_t version) override;
   void is_wrong(const std::string& what) override;
-  void restored(std::size_t which, std::uint32_t ranks, const Restored* seen, const std::string& error) override;
+  void restored(const Try& which, const Restored* seen, const std::string& error) override;
   void finalizes() override;
   void has_finalized(Ending ending) override;
 

@@ -205,6 +205,8 @@ TEXTS = [
     ("lib/doc/*.md", markdown),
     ("lib/CHANGELOG.md", markdown),
     ("lib/ARCHITECTURE.md", markdown),
+    ("lib/*/README.md", markdown),
+    ("tests/*/README.md", markdown),
     ("lib/format/FORMAT.md", markdown),
     (".github/**/*.md", markdown),
     ("include/cairn/*.h*", comments),

@@ -30,15 +30,6 @@ void check_target(int target_rank) {
     throw Exception(ErrorKind::usage, "target_rank is not supported: a rank restores its own checkpoint");
 }
 
-// Errors that all ranks have, with the same text.
-bool is_of_all(ErrorKind kind) {
-  return kind == ErrorKind::config || kind == ErrorKind::mismatch || kind == ErrorKind::unrecoverable ||
-         kind == ErrorKind::taken_over;
-}
-
-// An error of this rank, which has been reported, or one of another rank.
-struct Reported {};
-
 }  // namespace
 
 Client::~Client() {
@@ -66,12 +57,14 @@ bool Client::together(const std::function<void()>& call) const {
   return local([&] {
     try {
       call();
-    } catch (const ReportedElsewhere&) {
-      throw Reported{};
+    } catch (const Reported&) {
+      throw;
+    } catch (const OfAll& error) {
+      jobs_.meeting().report(error.kind(), error.what());
     } catch (const Exception& error) {
       if (!is_of_all(error.kind())) throw;
       if (jobs_.meeting().rank() == 0) say(error.what());
-      throw Reported{};
+      throw Reported(error.kind(), error.what());
     }
   });
 }
@@ -79,7 +72,7 @@ bool Client::together(const std::function<void()>& call) const {
 void Client::meet(const std::string& call, bool fine) const {
   if (jobs_.meeting().meet(call, {.fine = fine}).all_fine) return;
   if (fine && jobs_.meeting().rank() == 0) say(fmt::format("{} fails, because another rank has failed", call));
-  throw Reported{};
+  throw Reported(ErrorKind::usage, call);
 }
 
 bool Client::finalize(bool drain) {
@@ -226,7 +219,7 @@ bool Client::restart(const std::string& name, int version, int target_rank) {
     const std::string call = fmt::format("VELOC_Restart of version {} of {}", version, name);
     if (end_restart(call, recovered)) return;
     if (recovered && jobs_.meeting().rank() == 0) say(fmt::format("{} fails, because another rank has failed", call));
-    throw Reported{};
+    throw Reported(ErrorKind::usage, call);
   });
 }
 
@@ -243,12 +236,16 @@ bool Client::restart_begin(const std::string& name, int version, int target_rank
     const StoredVersion* const found = job.history().find(version);
     if (!jobs_.meeting().meet(call, {.fine = found != nullptr}).all_fine) {
       const std::vector<int> known = job.history().versions();
-      throw Exception(ErrorKind::unrecoverable,
-                      fmt::format("{} has no version {}; it has {}", name, version,
-                                  known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", "))));
+      throw OfAll(ErrorKind::unrecoverable,
+                  fmt::format("{} has no version {}; it has {}", name, version,
+                              known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", "))));
     }
     const StoredVersion stored = *found;
-    restart_.emplace(name, stored, jobs_.path_of(name, version), job.open(version));
+    try {
+      restart_.emplace(name, stored, jobs_.path_of(name, version), job.open(version));
+    } catch (const Exception& error) {
+      jobs_.meeting().report(error.kind(), error.what());
+    }
     in_restart_ = true;
   });
 }
@@ -285,7 +282,7 @@ bool Client::restart_end(bool success) {
         fmt::format("VELOC_Restart_end of version {} of {}", restart_->version(), restart_->name());
     if (end_restart(call, success)) return;
     jobs_.open(restart_->name()).forget(restart_->version());
-    throw Reported{};
+    throw Reported(ErrorKind::usage, call);
   });
 }
 

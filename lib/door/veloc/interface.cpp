@@ -40,7 +40,7 @@ int init(Make make) {
   try {
     make();
     return VELOC_SUCCESS;
-  } catch (const cairn::door::ReportedElsewhere&) {
+  } catch (const cairn::door::Reported&) {
     return VELOC_FAILURE;
   } catch (const std::exception& error) {
     cairn::door::say(std::string("VELOC_Init: ") + error.what());

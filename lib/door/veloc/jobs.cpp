@@ -12,6 +12,7 @@
 #include <cairn/error.hpp>
 
 #include "door/veloc/own_mpi.hpp"
+#include "door/veloc/say.hpp"
 
 namespace cairn::door {
 namespace {
@@ -44,21 +45,23 @@ Settings read_settings(const std::string& path) {
   return settings;
 }
 
-// Other ranks learn of an error of one of them. If rank 0 has one, it speaks for all. Collective.
+// An error of one rank fails the call on all of them. Those that have one say it, or rank 0 alone if it has one. All
+// wait until it is said, since a program may end the job at once. Collective.
 template <class Call>
-auto agreed(const Meeting& meeting, const std::string& what, Call call) {
+auto agreed(const Meeting& meeting, const std::string& what, const std::string& concerns, Call call) {
   decltype(call()) result{};
-  std::optional<Exception> failed;
+  std::optional<std::string> failed;
   try {
     result = call();
   } catch (const Exception& error) {
-    failed = error;
+    failed = error.what();
   }
   const bool leads = meeting.rank() == 0;
   const Met met = meeting.meet(what, {.fine = !failed, .mine = failed && leads});
-  if (failed && (leads || !met.any)) throw Exception(*failed);
-  if (!met.all_fine) throw ReportedElsewhere(ErrorKind::usage, fmt::format("{} has failed on another rank", what));
-  return result;
+  if (met.all_fine) return result;
+  if (failed && (leads || !met.any)) say(fmt::format("{}: {}", concerns, *failed));
+  meeting.wait_for_all();
+  throw Reported(ErrorKind::usage, fmt::format("{} has failed", what));
 }
 
 }  // namespace
@@ -66,7 +69,7 @@ auto agreed(const Meeting& meeting, const std::string& what, Call call) {
 Jobs::Jobs(MPI_Comm comm, const std::string& config, std::optional<unsigned> id, std::function<void()> at_mpi_end)
     : meeting_(comm),
       id_(id),
-      settings_(agreed(meeting_, "VELOC_Init", [&] { return read_settings(config); })),
+      settings_(agreed(meeting_, "VELOC_Init", "VELOC_Init", [&] { return read_settings(config); })),
       at_end_(std::move(at_mpi_end)) {}
 
 std::string Jobs::job_of(const std::string& name) const { return id_ ? fmt::format("{}-{}", name, *id_) : name; }
@@ -97,16 +100,17 @@ std::string Jobs::write_ini(const std::string& name) const {
 Job& Jobs::open(const std::string& name) {
   auto& job = jobs_[name];
   if (job) return *job;
+  const std::string concerns = fmt::format("checkpoints of {}", name);
   try {
-    const std::string ini = agreed(meeting_, "opening " + name, [&] { return write_ini(name); });
+    const std::string ini = agreed(meeting_, "opening " + name, concerns, [&] { return write_ini(name); });
     job = std::make_unique<Job>(meeting_, name, ini, most_versions(settings_));
-  } catch (const ReportedElsewhere&) {
+  } catch (const Reported&) {
     jobs_.erase(name);
     throw;
   } catch (const Exception& error) {
     jobs_.erase(name);
     const ErrorKind kind = error.kind() == ErrorKind::usage ? ErrorKind::config : error.kind();  // of all ranks
-    throw Exception(kind, fmt::format("checkpoints of {}: {}", name, error.what()));
+    meeting_.report(kind, fmt::format("{}: {}", concerns, error.what()));
   }
   at_end_.arm();
   end_own_mpi_at_exit();

@@ -9,6 +9,8 @@
 #include <fmt/format.h>
 #include <cairn/error.hpp>
 
+#include "door/veloc/say.hpp"
+
 namespace cairn::door {
 namespace {
 
@@ -31,14 +33,19 @@ std::uint64_t hash_of(std::string_view text) {
   for (int rank = 1; rank < meeting.size(); ++rank) {
     const std::string other(&all[kTextBytes * static_cast<std::size_t>(rank)]);
     if (other == first) continue;
-    throw Exception(
+    throw OfAll(
         ErrorKind::mismatch,
         fmt::format("rank 0 calls {}, rank {} calls {}: all ranks must make the same calls", first, rank, other));
   }
-  throw Exception(ErrorKind::mismatch, fmt::format("ranks make different calls at {}", first));
+  throw OfAll(ErrorKind::mismatch, fmt::format("ranks make different calls at {}", first));
 }
 
 }  // namespace
+
+bool is_of_all(ErrorKind kind) {
+  return kind == ErrorKind::config || kind == ErrorKind::mismatch || kind == ErrorKind::unrecoverable ||
+         kind == ErrorKind::taken_over;
+}
 
 Meeting::Meeting(MPI_Comm comm) {
   MPI_Comm_dup(comm, &comm_);
@@ -63,6 +70,18 @@ Met Meeting::meet(const std::string& call, const Said& said) const {
   return {.all_fine = words[kFailed] == 0,
           .any = words[kMine] != 0,
           .highest = static_cast<int>(static_cast<std::int64_t>(words[kNumber]) - kOffset)};
+}
+
+void Meeting::wait_for_all() const { (void)meet("the end of a call that fails", {}); }
+
+void Meeting::report(ErrorKind kind, const std::string& text) const {
+  const bool same = meet("an error that all ranks have", {.fine = is_of_all(kind)}).all_fine;
+  if (!same)
+    say(fmt::format("rank {}: {}", rank_, text));
+  else if (rank_ == 0)
+    say(text);
+  wait_for_all();
+  throw Reported(kind, text);
 }
 
 }  // namespace cairn::door

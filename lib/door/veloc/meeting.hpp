@@ -11,11 +11,20 @@
 
 namespace cairn::door {
 
-// An error that another rank reports.
-class ReportedElsewhere : public Exception {
+// An error that a rank has said.
+class Reported : public Exception {
  public:
   using Exception::Exception;
 };
+
+// An error that all ranks have at one call, with the same text.
+class OfAll : public Exception {
+ public:
+  using Exception::Exception;
+};
+
+// Whether it is an error of the whole job, sooner or later.
+[[nodiscard]] bool is_of_all(ErrorKind kind);
 
 // What the ranks of one call have said together.
 struct Met {
@@ -44,8 +53,14 @@ class Meeting {
   [[nodiscard]] int size() const { return size_; }
 
   // `call`: which call this rank makes, with what must be the same everywhere. Collective.
-  // Throws: kind `mismatch` on all ranks if their calls differ; the text names two of them.
+  // Throws: OfAll of kind `mismatch` if their calls differ; the text names two of them.
   [[nodiscard]] Met meet(const std::string& call, const Said& said) const;
+
+  // Returns after all ranks have come here. Collective. Throws: as meet().
+  void wait_for_all() const;
+  // A collective call of Cairn has failed on all ranks, not always for one reason. Rank 0 says it for all, or each rank
+  // what it has. Then throws Reported, after all have said it: a program may end the job at once. Collective.
+  [[noreturn]] void report(ErrorKind kind, const std::string& text) const;
 
  private:
   MPI_Comm comm_ = MPI_COMM_NULL;

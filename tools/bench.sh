@@ -243,6 +243,10 @@ hearing() {
 regions() {
   local i
   say "10,000 regions of 1 KiB: one rank and its head"
+  for ((i = 0; i < $2; ++i)); do
+    write_ini 1
+    job bench-regions --figure "10,000 regions of 1 KiB" --fresh || return
+  done
   write_ini 1
   job bench-regions --figure "10,000 regions of 1 KiB" --leave "$1" || return
   for ((i = 0; i < $2; ++i)); do
@@ -292,7 +296,7 @@ headline() {
   measure regions $((3 * $1)) "$2"
   measure hearing "$1"
   for mode in inline rank; do
-    choose 4 "$mode" 2
+    choose 4 "$mode"
     measure opening "$2"
   done
 }

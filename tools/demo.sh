@@ -19,7 +19,7 @@ nodes=4
 ranks=8       # that compute
 node_size=3   # 2 of these ranks and a head
 rows=600 cols=960 steps=1500
-pause_ms=6    # a step, so that there is a middle of the run in which nodes can fail
+pause_ms=6    # a step, to have time to watch
 runner=       # process id of ckpt-run
 log=          # what it and the job print
 life=1        # the first line in the log of the job's present life
@@ -111,11 +111,13 @@ at_end = continue
 INI
 }
 
-# start_run JOB PAUSE: sets `runner` and `log`.
+# start_run JOB OPTIONS...: sets `runner` and `log`.
 start_run() {
-  log=$demo/$1.log
+  local job=$1
+  shift
+  log=$demo/$job.log
   set -- "$bin/ckpt-run" -n "$ranks" -- "$bin/heat" --size "$rows" --width "$cols" --steps "$steps" \
-    --config "$demo/$1.ini" --output "$demo/$1.plate" --pause-ms "$2"
+    --config "$demo/$job.ini" --output "$demo/$job.plate" "$@"
   echo "\$ ${*//$top\//}"
   "$@" >"$log" 2>&1 9>&- &
   runner=$!
@@ -245,8 +247,16 @@ check_return() {
 
 # Whether the present life has told where every rank came from.
 has_returned() {
+  ! of_this_life | grep -q "^heat: rank $((ranks - 1)) from" || return 0
   kill -0 "$runner" 2>/dev/null || fail_with_log "the restart failed"
-  of_this_life | grep -q "^heat: rank $((ranks - 1)) from"
+  return 1
+}
+
+# hold STEP: the run takes no step beyond this one. However slow this script is, the run does not end before its last
+# failure.
+hold() {
+  echo "$1" >"$demo/hold.new"
+  mv "$demo/hold.new" "$demo/hold"
 }
 
 # strike LEVEL HOW NODES...: nodes fail while the run is under way. HOW: what the level has that replaces them.
@@ -270,7 +280,7 @@ strike() {
 prepare
 
 title "a run without failures, to compare with"
-start_run reference 0
+start_run reference
 started=$SECONDS
 end_run
 echo "$ranks ranks on $nodes simulated nodes computed $steps steps in $((SECONDS - started)) s."
@@ -278,12 +288,16 @@ echo "$ranks ranks on $nodes simulated nodes computed $steps steps in $((SECONDS
 title "the same job, a little slower, with three failures while it runs"
 echo "A node is 3 processes here: 2 ranks that compute, and a head, which copies snapshots in the background."
 restored=0
-start_run heat $pause_ms
+hold 400
+start_run heat --pause-ms $pause_ms --hold "$demo/hold"
 one=$((RANDOM % nodes))
 two=$((RANDOM % nodes))
 strike L2 "its partner node had copies of its snapshots." $one
+hold 800
 strike L3 "the other two nodes had parity, which replaces any two of four nodes." $two $(((two + 1) % nodes))
+hold 1400
 strike L4 "the global store, on a cluster a parallel file system, had a whole snapshot." $(seq 0 $((nodes - 1)))
+rm "$demo/hold"
 end_run
 echo
 of_this_life | grep -E '^heat: .* holds the plate' | sed "s,$top/,," | show

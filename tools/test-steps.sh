@@ -2,13 +2,18 @@
 # They read from test.sh: top and logs, directories; depth, gate or all; seed, a number; is_chosen STEP.
 # shellcheck shell=bash disable=SC2154
 
+# Two more than there are processors: jobs of MPI count as two, and mostly wait.
+tests_of_build() {
+  ctest --test-dir build --output-on-failure --no-tests=error -j "$(($(processors) + 2))" "$@"
+}
+
 # What a user runs.
 quick_kinds=(unit contract cluster golden tool mpi)
 quick_build() { build_into "$top/build" "${quick_kinds[@]/#/cairn_tests_}"; }
 quick_ctest() {
   local kinds
   kinds=$(IFS='|' && echo "${quick_kinds[*]}")
-  ctest --test-dir build --output-on-failure --no-tests=error -j "$(($(processors) + 1))" -L "^($kinds)\$" -LE '^(root|long)$'
+  tests_of_build -L "^($kinds)\$" -LE '^(root|long|judged)$'
 }
 run_packages() { tools/install-packages.sh && use_compiler_cache; }
 run_layers() {
@@ -27,11 +32,11 @@ run_build() {
   wait || true
   return $code
 }
-# Two more than there are processors: jobs of MPI count as two, and mostly wait.
+run_judged() { tests_of_build -L '^judged$'; }
 run_ctest() {
-  local left_out=()
-  [[ $depth == all ]] || left_out=(-LE '^long$')
-  ctest --test-dir build --output-on-failure --no-tests=error -j "$(($(processors) + 2))" "${left_out[@]}"
+  local left_out='^(judged|long)$'
+  [[ $depth == gate ]] || left_out='^judged$'
+  tests_of_build -LE "$left_out"
 }
 
 # sanitized PRESET TARGETS PATTERNS BUT: builds these targets by the preset, and runs the tests whose names match one of the
@@ -86,4 +91,6 @@ run_mpich() { tests/mpi/mpich.sh "$top/build"; }
 run_fuzz() { tools/fuzz.sh --minutes 10; }
 run_torture() { tools/torture.sh --from "$seed" --minutes 10; }
 # The precompiled headers are in the compile commands.
-run_tidy() { cmake --preset asan && cmake --build --preset asan -j "$(processors)" --target room_base && tools/check-tidy.sh build/asan; }
+run_tidy() {
+  cmake --preset asan && cmake --build --preset asan -j "$(processors)" --target room_base && tools/check-tidy.sh build/asan
+}

@@ -33,6 +33,20 @@ FIRST_SCREEN = 40  # lines
 # What readers type, and the package of the group demo that has it.
 PACKAGES = {"mpicxx": "g++", "mpifort": "gfortran", "mpicc": "libopenmpi-dev", "cmake": "cmake", "Ninja": "ninja-build",
             "pkg-config": "pkg-config", "pkill": "procps"}  # fmt: skip
+# On a busy machine a job may take longer to start than a page waits before it kills a rank. Then it has no snapshot yet.
+KILLS = (re.compile(r"\(sleep (\d+); pkill "), r"(sleep_until_snapshots \1; pkill ")
+SLEEP_UNTIL_SNAPSHOTS = r"""
+sleep_until_snapshots() {
+  local begun first= newest
+  begun=$(mktemp)
+  sleep "$1"
+  for _ in {1..1000}; do
+    newest=$(find "$CAIRN_STORAGE_LOCAL" -newer "$begun" -name 'v[0-9]*' -printf '%f\n' 2>/dev/null | sort | tail -n 1)
+    first=${first:-$newest}
+    [[ $newest == "$first" ]] || break
+    sleep 0.1
+  done
+}"""
 problems = []
 
 
@@ -86,7 +100,7 @@ class Reader:
         return self.helps[key]
 
     def script_of(self, blocks):
-        lines = ["set -euo pipefail", "PKG_CONFIG_PATH="]
+        lines = ["set -euo pipefail", "PKG_CONFIG_PATH=", SLEEP_UNTIL_SNAPSHOTS]
         if not any(is_install(block) for block in blocks):
             lines += [f"export PATH={self.prefix}/bin:$PATH", f"export PKG_CONFIG_PATH={self.prefix}/lib/pkgconfig"]
             lines += [f"export {name}={value}" for name, value in allow_mpi_here().items()]
@@ -94,7 +108,7 @@ class Reader:
             if block.language != "sh" or block.label == "elsewhere":
                 continue
             lines.append(f"echo '@@ {number}'")
-            lines.append("\n".join(exports_in(block)) if is_install(block) else block.text)
+            lines.append("\n".join(exports_in(block)) if is_install(block) else re.sub(*KILLS, block.text))
         return "\n".join(lines) + "\n"
 
     def follow(self, page):

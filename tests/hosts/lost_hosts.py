@@ -24,7 +24,8 @@ RANKS = 4
 HOSTS = ["n1", "n2", "n3", "n4"]
 SPARE = "n5"
 STEPS = 300
-PAUSE_MS = 30  # after each step: a host is lost long before the end, though looking for copies is slow
+PAUSE_MS = 30  # after each step
+HELD_AT = 200  # the step that no job takes before its host is lost, however slow this machine is
 LIMIT_S = 120  # of one job; much more than it takes on a machine that is not busy
 
 CONFIG = """[storage]
@@ -54,13 +55,16 @@ class Job:
         self.plate = self.directory / "plate.bin"
         self.log = self.directory / "log"
         (self.directory / "heat.ini").write_text(CONFIG.format(directory=self.directory))
+        self.hold = self.directory / "hold"
 
-    def start(self, pause_ms, *options, ranks=str(RANKS)):
+    def start(self, pause_ms, *options, ranks=str(RANKS), held=True):
+        if held:
+            self.hold.write_text(str(HELD_AT))
         mpi = f"--mca oob_tcp_if_include {SUBNET} --mca btl_tcp_if_include {SUBNET} --mca plm_rsh_no_tree_spawn 1"
         command = [self.ckpt_run, "-n", ranks, "--hosts", ",".join(HOSTS), "--agent", self.hosts.agent,
                    "--agent-limit", "5s", "--mpi-options", mpi, *options, "--", self.heat, "--size", "61", "--width",
                    "47", "--steps", str(STEPS), "--pause-ms", str(pause_ms), "--config",
-                   str(self.directory / "heat.ini"), "--output", str(self.plate)]  # fmt: skip
+                   str(self.directory / "heat.ini"), "--output", str(self.plate), "--hold", str(self.hold)]  # fmt: skip
         with open(self.log, "w", encoding="utf-8") as log:
             self.run = subprocess.Popen(self.hosts.front(command), stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         self.deadline = time.monotonic() + LIMIT_S
@@ -74,6 +78,12 @@ class Job:
             found = "for m in /local/*/v*/manifest.json; do ls ${m%/*}/*.copy && exit 0; done; exit 1"
             waiting = {host for host in waiting if self.hosts.run(host, ["sh", "-c", found], capture_output=True).returncode}
             time.sleep(0.05)
+
+    def lose(self, lose):
+        """A host, by `lose`. The job was held until then."""
+        self.wait_for_copies()
+        lose(self.hosts)
+        self.hold.unlink()
 
     def check_going_on(self, what):
         if self.run.poll() is not None:
@@ -124,8 +134,7 @@ def shrink(root, programs, reference):
     started = time.monotonic()
     with Hosts([*HOSTS, SPARE]) as hosts:
         job = Job(root, "fewer ranks", hosts, programs).start(PAUSE_MS, ranks=f"2:{RANKS}")
-        job.wait_for_copies()
-        hosts.kill("n3")
+        job.lose(lambda hosts: hosts.kill("n3"))
         plate = job.end("n3", f"{RANKS - 1} application ranks", f"of {RANKS} ranks restored on {RANKS - 1}")
     if plate != reference:
         fail("fewer ranks: the plate is another one", job.log.read_text())
@@ -141,13 +150,12 @@ def main(heat, ckpt_run):
     root = Path(tempfile.mkdtemp(prefix="cairn-lost-hosts-"))
     try:
         with Hosts([*HOSTS, SPARE]) as hosts:
-            reference = Job(root, "undisturbed", hosts, programs).start(0).end()
+            reference = Job(root, "undisturbed", hosts, programs).start(0, held=False).end()
         for name, (lose, named) in LOSSES.items():
             started = time.monotonic()
             with Hosts([*HOSTS, SPARE]) as hosts:
                 job = Job(root, name, hosts, programs).start(PAUSE_MS, "--spare-hosts", SPARE)
-                job.wait_for_copies()
-                lose(hosts)
+                job.lose(lose)
                 if job.end(*named) != reference:
                     fail(f"{name}: the plate is another one", job.log.read_text())
                 if sick_hosts(job) != {host for host in HOSTS if host in named}:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The heads of a job on several hosts find out which of them is cut off, and which has a slow or a lossy link.
 
-    sick_hosts.py PROGRAM CKPT_TOOL MPIRUN
+    sick_hosts.py PROGRAM CKPT_TOOL MPIRUN [PLAY...]
 
 PROGRAM is that of hang.py. The hosts are namespaces of this machine: see hosts.py. Each has one rank and its head. The
 tool is asked again and again until it says what it should.
@@ -69,10 +69,13 @@ class Job:
             self.run.wait()
         self.directory.cleanup()
 
-    def verdicts(self):
+    def health(self):
         asked = subprocess.run([self.tool, "health", "--config", str(self.config), "--json"], stdout=subprocess.PIPE,
                                stderr=subprocess.DEVNULL, text=True, timeout=LIMIT_S, check=False)  # fmt: skip
-        return json.loads(asked.stdout)["verdicts"] if asked.returncode in (0, 1) else []
+        return json.loads(asked.stdout) if asked.returncode in (0, 1) else {}
+
+    def verdicts(self):
+        return self.health().get("verdicts", [])
 
     def until(self, wanted, what):
         deadline = time.monotonic() + LIMIT_S
@@ -81,8 +84,10 @@ class Job:
                 raise AssertionError(f"{what}: {self.verdicts()}\n{self.output.read_text()}")
             time.sleep(0.2)
 
-    def is_open(self):
-        return "incarnation 1" in self.output.read_text()
+    def is_watched(self):
+        """By all heads: a host that is cut off before could block the opening of the session."""
+        watch = self.health().get("watch", {})
+        return watch.get("watched") and watch["watching"] == len(NAMES)
 
 
 def faults(job):
@@ -91,8 +96,8 @@ def faults(job):
 
 def cut_off(hosts, programs):
     """A host is cut off, and is joined again."""
-    with Job(hosts, programs, "compute") as job:
-        job.until(job.is_open, "the session is not open")
+    with Job(hosts, programs, "computes_at_the_same_time") as job:
+        job.until(job.is_watched, "the job is not watched")
         hosts.cut("n3")
         job.until(lambda: ("node_down", 2) in faults(job), "the host that is cut off is not found")
         hosts.mend("n3")
@@ -102,7 +107,7 @@ def cut_off(hosts, programs):
 def thin_link(hosts, programs):
     """All that a host sends and receives goes through a thin link."""
     with Job(hosts, programs, "partner_snapshots", l2="every 1") as job:
-        job.until(job.is_open, "the session is not open")
+        job.until(job.is_watched, "the job is not watched")
         hosts.thin("n3", "16mbit")
         job.until(lambda: ("link_degraded", 2) in faults(job), "the thin link is not found")
         if said := [fault for fault in faults(job) if fault != ("link_degraded", 2)]:
@@ -112,7 +117,7 @@ def thin_link(hosts, programs):
 def lossy_link(hosts, programs):
     """A host loses packets, which TCP sends again: its transfers are slow."""
     with Job(hosts, programs, "partner_snapshots", l2="every 1") as job:
-        job.until(job.is_open, "the session is not open")
+        job.until(job.is_watched, "the job is not watched")
         hosts.lose("n3", LOST_PERCENT)
         job.until(lambda: ("link_degraded", 2) in faults(job), "the link that loses packets is not found")
         if said := [fault for fault in faults(job) if fault != ("link_degraded", 2)]:

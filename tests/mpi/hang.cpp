@@ -235,12 +235,14 @@ void compute_at_the_same_time(const Job& job) {
 
 // Sessions are open still, and rank 2 does not come.
 void miss_the_end(const Job& job) {
+  sum(job);  // as in end_too_early()
   if (job.rank == 2) compute(job);
   MPI_Finalize();
 }
 
 // Rank 2 waits for one who is there.
 void end_too_early(const Job& job) {
+  sum(job);  // a rank whose session is not open yet would be told of it
   if (job.rank == 2) receive(job, 0, 7);
   MPI_Finalize();
 }
@@ -329,6 +331,17 @@ void leave_a_restore_out(const Job& job) {
   sum(job);
 }
 
+void leave_a_close_out(const Job& job) {
+  double state = 1;
+  job.session->protect("state", state);
+  job.session->restore();
+  job.session->snapshot(cairn::LevelId::local);
+  job.session->wait(cairn::LevelId::local);
+  auto open = job.session->open_snapshot();
+  if (job.rank != 2) open.close();
+  sum(job);
+}
+
 // A call that Cairn does not analyse.
 void leave_a_fence_out(const Job& job) {
   double* base = nullptr;
@@ -347,6 +360,7 @@ const std::map<std::string, void (*)(const Job&)> kKinds{
     {"hungry", take_memory},
     {"missed_snapshot", leave_a_snapshot_out},
     {"missed_restore", leave_a_restore_out},
+    {"missed_close", leave_a_close_out},
     {"compute", compute},
     {"exchange", exchange},
     {"mute", exchange_but_one},

@@ -146,6 +146,8 @@ def expectations(ranks):
             None: {**not_begun, "call": {"call": "snapshot()"}}}),
         "missed_restore": circle(0, 2, r0={**not_begun, "call": {"call": "restore()"}},
                                  r2={**not_begun, "call": {"call": "MPI_Allreduce"}}),
+        "missed_close": circle(0, 2, r0={**not_begun, "call": {"call": "close() of a snapshot"}},
+                               r2={**not_begun, "call": {"call": "MPI_Allreduce"}}),
         "missed_receive": circle(0, 1, r1={"reason": "receive_not_posted", "call": {"tag": 7}}),
         "swapped_tags_of_sent_messages": circle(0, 1, r0={"reason": "message_sent_earlier_otherwise",
                                                           "theirs": {"tag": 8}}),
@@ -154,7 +156,7 @@ def expectations(ranks):
 
 # Variants of others; and die() begins with a loop.
 FEW_RANKS_ONLY = {"begun_collective", "early_end", "fence", "exchange_many_tags", "missed_end", "late_call",
-                  "late_call_many_tags", "late_requests_many_tags", "loop", "missed_receive", "missed_restore",
+                  "late_call_many_tags", "late_requests_many_tags", "loop", "missed_close", "missed_receive", "missed_restore",
                   "missed_snapshot", "stop_head", "swapped_tags_of_sent_messages"}  # fmt: skip
 WITH_HEAD = {"missed_message", "missed_restore", "missed_snapshot"}
 

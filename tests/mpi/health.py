@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The heads of real jobs find out what is sick, and ckpt-tool health shows it.
 
-    health.py PROGRAM CKPT_TOOL MPIEXEC FAILING_STORE CKPT_RUN
+    health.py PROGRAM CKPT_TOOL MPIEXEC FAILING_STORE CKPT_RUN [PLAY...]
 
 PROGRAM is that of hang.py, FAILING_STORE a library that makes writes fail. Each job has two nodes of two ranks and a
 head. The tool is asked again and again until it says what it should; nothing here depends on how fast the machine is.
@@ -251,8 +251,12 @@ def end_by_mpi(programs):
         spool = Path(job.directory.name, "local/node0000/sick/symptoms.json")
         job.until(lambda: spool.exists() and json.loads(spool.read_text())["symptoms"][0]["count"] > 1,
                   "no symptoms are kept")  # fmt: skip
+        # MPI may take seconds to end the heads, which must not read the rules meanwhile.
+        pids = job.processes()
+        for pid in pids.values():
+            os.kill(pid, signal.SIGSTOP)
         rules.write_text(right)
-        os.kill(job.processes()[0], signal.SIGKILL)
+        os.kill(pids[0], signal.SIGKILL)
         job.until(lambda: job.run.poll() is not None, "ckpt-run does not end")
         # The heads may have found out about the process.
         verdicts = [one for one in job.verdicts() if one["fault"] != "process_dead"]
@@ -355,12 +359,18 @@ def silence_head(programs):
         job.until(lambda: "node_down" not in [one["fault"] for one in job.verdicts()], "it is not withdrawn")
 
 
+PLAYS = [stop_and_die, fail_store, end_by_mpi, go_mute, fall_asleep, hang, compute, report, slow_down, fill_store,
+         run_out_of_memory, silence_head]  # fmt: skip
+
+
 def main():
-    programs = sys.argv[1:6]
+    programs, wanted = sys.argv[1:6], sys.argv[6:]
+    names = [play.__name__ for play in PLAYS]
+    if unknown := [name for name in wanted if name not in names]:
+        sys.exit(f"health: no play {', '.join(unknown)}; there are {', '.join(names)}")
     os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_mpi_yield_when_idle="1")
-    for play in [stop_and_die, fail_store, end_by_mpi, go_mute, fall_asleep, hang, compute, report, slow_down, fill_store,
-                 run_out_of_memory, silence_head]:  # fmt: skip
-        if len(sys.argv) > 6 and play.__name__ not in sys.argv[6:]:
+    for play in PLAYS:
+        if wanted and play.__name__ not in wanted:
             continue
         start = time.monotonic()
         play(programs)

@@ -1,12 +1,14 @@
 // A program whose session is not over all ranks as MPI_COMM_WORLD has them, and which gets the stop signal.
 //
-//   stop HOW CONFIG: HOW is the session's communicator, half of the ranks or all in another order; or `handles`: all
-//   ranks, and a handler of the program's own for SIGUSR1, which it sets after MPI_Init, as many do.
+//   stop HOW CONFIG MORE: HOW is the session's communicator, half of the ranks or all in another order; or `handles`:
+//   all ranks, and a handler of the program's own for SIGUSR1, which it sets after MPI_Init, as many do. A run that
+//   begins anew works until it is stopped, another one for MORE steps.
 #include <mpi.h>
 
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <thread>
 #include <vector>
@@ -15,7 +17,7 @@
 
 namespace {
 
-constexpr int kSteps = 400;
+constexpr int kUntilStopped = 10'000;  // of at least 20 ms each
 
 volatile std::sig_atomic_t signals = 0;
 
@@ -27,14 +29,15 @@ void note_signals(int rank) {
   std::fflush(stdout);
 }
 
-void compute(cairn::Session& session) {
+void compute(cairn::Session& session, int more) {
   std::vector<double> state(1000);
   int step = 0;
   session.protect("state", state);
   session.protect("step", step);
   session.restore();
   if (session.rank() == 0) std::printf("stop: begins at step %d\n", step);
-  while (step < kSteps && !session.should_stop()) {
+  const int end = step == 0 ? kUntilStopped : step + more;
+  while (step < end && !session.should_stop()) {
     ++step;
     session.snapshot();
     note_signals(session.rank());
@@ -59,7 +62,7 @@ int main(int argc, char** argv) {
   const bool is_in = how != "half" || rank < size / 2;
   MPI_Comm comm = MPI_COMM_WORLD;
   if (how != "handles") MPI_Comm_split(MPI_COMM_WORLD, is_in ? 0 : 1, how == "order" ? size - rank : rank, &comm);
-  if (is_in) compute(*cairn::Session::open(comm, argc > 2 ? argv[2] : ""));
+  if (is_in) compute(*cairn::Session::open(comm, argc > 2 ? argv[2] : ""), argc > 3 ? std::atoi(argv[3]) : 0);
   // The others wait for those with a session.
   MPI_Barrier(MPI_COMM_WORLD);
   MPI_Finalize();

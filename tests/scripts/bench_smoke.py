@@ -20,7 +20,8 @@ FIGURES = {
                  "L4 until synced", "L4 until safe", "L1 visible, first five snapshots", "restart from L1",
                  "restart from L2, a node lost", "restart from L3, 2 of 4 nodes lost",
                  "restart from L4, all nodes lost"],
-    "regions": [f"10,000 regions of 1 KiB: {what}" for what in ("protect", "L1 visible", "restore from L1")],
+    "regions": [f"10,000 regions of 1 KiB: {what}"
+                for what in ("protect", "fresh start", "L1 visible", "restore from L1")],
     "opening": ["opening a session"],
     "idle": ["an idle head, the busiest"],
     "slow-down": ["heat on a full node, snapshots at L1"],

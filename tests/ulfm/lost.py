@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Kills processes of jobs with [recovery] rollback = lost, each before a given call, and sees that only they roll back.
 
-    lost.py BINARIES [--kills 4 | --all] [--draw SEED] [--only SCENARIO...] [--rollback all] [--mode respawn]
+    lost.py BINARIES [--kills 4 | --all] [--draw SEED] [--only SCENARIO...] [--half SEED] [--rollback all] [--mode respawn]
     lost.py BINARIES --soak 50 [--seed 1]
 
 BINARIES is where gradient, heat, swing, wave, lost_steps and the like, killer.so and ckpt-tool are. A rank of each program is killed
@@ -28,6 +28,7 @@ from pathlib import Path
 
 import job as jobs
 import lost_job as lost
+from half import add_half, half_of
 from lost_job import hold, kill
 from scenarios import everyone_on
 
@@ -433,6 +434,7 @@ def main():
     parser.add_argument("--mode", choices=["spares", "respawn"], default="spares")
     parser.add_argument("--verbose", action="store_true")
     parser.add_argument("--go-on", action="store_true", help="after a scenario that failed, too")
+    add_half(parser)
     arguments = parser.parse_args()
     names = [name for name in vars(Scenarios) if not name.startswith("_") and name not in Scenarios.HELPERS]
     start = time.monotonic()
@@ -442,7 +444,7 @@ def main():
         if arguments.soak:
             names = [f"job_{number}" for number in range(1, arguments.soak + 1)]
             random_source = random.Random(arguments.seed)
-        for name in arguments.only or names:
+        for name in arguments.only or half_of(names, arguments.half, "lost"):
             began = time.monotonic()
             try:
                 counts = scenarios.soak(name, random_source) if arguments.soak else getattr(scenarios, name)()

@@ -22,6 +22,7 @@ from pathlib import Path
 
 import job as jobs
 import lost_job as lost
+from half import add_half, half_of
 from lost_job import hold, kill
 from processes import descendants, program_of
 
@@ -267,13 +268,15 @@ def main():
     parser.add_argument("binaries")
     parser.add_argument("--only", nargs="*")
     parser.add_argument("--measure", type=int, default=0)
+    add_half(parser)
     arguments = parser.parse_args()
     failed = 0
     with tempfile.TemporaryDirectory(prefix="cairn-helpers-") as directory:
         scenarios = Scenarios(arguments, Path(directory))
         if arguments.measure:
             return measure(scenarios, arguments.measure)
-        for name in arguments.only or [name for name in vars(Scenarios) if not name.startswith("_")]:
+        names = [name for name in vars(Scenarios) if not name.startswith("_")]
+        for name in arguments.only or half_of(names, arguments.half, "lost_helpers"):
             began = time.monotonic()
             try:
                 getattr(scenarios, name)()

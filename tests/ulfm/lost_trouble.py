@@ -21,6 +21,7 @@ from pathlib import Path
 
 import job as jobs
 import lost_job as lost
+from half import add_half, half_of
 
 STEPS = 30
 LIMIT = "limit = 3s"  # of [recovery]: a replacement that stands still for that long does not catch up
@@ -249,6 +250,7 @@ def main():
     parser.add_argument("--only", nargs="*")
     parser.add_argument("--rollback", choices=["lost", "all"], default="lost", help="all: what the tests make of that")
     parser.add_argument("--go-on", action="store_true", help="after a case that failed, too")
+    add_half(parser)
     arguments = parser.parse_args()
     start = time.monotonic()
     failed = []
@@ -259,7 +261,7 @@ def main():
         plays |= {name: lambda name=name, reason=reason: trouble.see_it_end(name, reason)
                   for name, reason in FAILED.items()}  # fmt: skip
         plays |= {name: lambda refused=refused: trouble.refuse(*refused) for name, refused in REFUSED.items()}
-        for name in arguments.only or plays:
+        for name in arguments.only or half_of(plays, arguments.half, "lost_trouble"):
             try:
                 told = plays[name]()
             except jobs.Failed as error:

@@ -3,7 +3,8 @@
 # plays scenarios.py, lost.py, lost_trouble.py, lost_helpers.py, ../hosts/ulfm_hosts.py and ../hosts/lost_rank_hosts.py:
 #
 #   run.sh all [SEED]     four kills of each sweep, two soaks, and each file of the tree compiled alone
-#   run.sh brief [SEED]   one kill of each sweep, two jobs of each series in scenarios.py, and none of the others
+#   run.sh brief [SEED]   half of each program, but for those of hosts: one kill of each sweep, two jobs of each series in
+#                         scenarios.py; and none of the others
 #
 # SEED draws these jobs, the calls before which ranks are killed, and who dies in a soak; without it, it is drawn itself.
 # Other arguments play one program, soak.py if none is named:
@@ -35,8 +36,8 @@ fi
   cd /cairn/tests/ulfm
   export PYTHONDONTWRITEBYTECODE=1
   case $1 in
-    all) kills=4 kills_on_hosts=3 drawn=() ;;
-    brief) kills=1 kills_on_hosts=1 drawn=(--draw "$seed") ;;
+    all) kills=4 kills_on_hosts=3 drawn=() half=() ;;
+    brief) kills=1 kills_on_hosts=1 drawn=(--draw "$seed") half=(--half "$seed") ;;
     scenarios.py) exec python3 "$1" "$heat" "$swing" "$BUILD_TREE"/bin/ckpt-run "${@:2}" ;;
     */ulfm_hosts.py) exec python3 "$1" "$heat" "$BUILD_TREE"/bin/ckpt-run "${@:2}" ;;
     *.py) exec python3 "$1" "$BUILD_TREE"/bin "${@:2}" ;;
@@ -52,10 +53,10 @@ fi
       timeout -s KILL 300 python3 /cairn/tests/hosts/lost_rank_hosts.py "$BUILD_TREE"/bin --kills "$kills_on_hosts" --draw "$seed"
   } &
   hosts=$!
-  timeout -s KILL 1200 python3 scenarios.py "$heat" "$swing" "$BUILD_TREE"/bin/ckpt-run "${drawn[@]}"
-  timeout -s KILL 900 python3 lost.py "$BUILD_TREE"/bin --kills "$kills" --draw "$seed"
-  timeout -s KILL 900 python3 lost_trouble.py "$BUILD_TREE"/bin
-  timeout -s KILL 600 python3 lost_helpers.py "$BUILD_TREE"/bin
+  timeout -s KILL 1200 python3 scenarios.py "$heat" "$swing" "$BUILD_TREE"/bin/ckpt-run "${drawn[@]}" "${half[@]}"
+  timeout -s KILL 900 python3 lost.py "$BUILD_TREE"/bin --kills "$kills" --draw "$seed" "${half[@]}"
+  timeout -s KILL 900 python3 lost_trouble.py "$BUILD_TREE"/bin "${half[@]}"
+  timeout -s KILL 600 python3 lost_helpers.py "$BUILD_TREE"/bin "${half[@]}"
   if [[ $1 == all ]]; then
     timeout -s KILL 400 python3 soak.py "$heat" --failures 10 --per-job 5 --seed "$seed"
     timeout -s KILL 400 python3 soak.py "$heat" --mode respawn --supervised --failures 6 --per-job 3 --seed "$seed"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What a job that repairs itself must do, one failure at a time: on real ranks, killed or stopped by real signals.
 
-    scenarios.py HEAT SWING CKPT_RUN [SCENARIO...] [--draw SEED]
+    scenarios.py HEAT SWING CKPT_RUN [SCENARIO...] [--draw SEED] [--half SEED]
 
 Each scenario is a promise in a sentence, and ends with the result of a run that nothing happened to, byte for byte, unless
 the promise is another one.
@@ -19,6 +19,7 @@ import time
 from pathlib import Path
 
 import job as jobs
+from half import add_half, half_of
 
 STEPS = 300
 PAUSE_MS = 4
@@ -517,7 +518,9 @@ class Scenarios:
         job = self.start_residual("bare", spares=2)
         job.finish(30)
         told = sum("error: cairn_run: its function was compiled without unwind tables" in line for line in job.lines)
-        expect(job, told == 1 and job.says("-fexceptions"), f"it says {told} times why")
+        # mpirun may lose what rank 0 says, where another rank aborts first; ckpt-run has it from the mark.
+        why = job.says("gave up: cairn_run: its function was compiled without unwind tables") and job.says("-fexceptions")
+        expect(job, told <= 1 and why, f"rank 0 says {told} times why, and ckpt-run must")
         expect(job, not job.entered and job.restarts() == 0 and job.process.returncode != 0, "it was started again")
         job.close()
 
@@ -640,11 +643,11 @@ def play(scenarios, scenario):
     raise jobs.Failed("it did not come to its end in three tries")
 
 
-def play_all(title, scenarios, wanted, play_one=lambda scenario: scenario()):
-    """The scenarios that are wanted, or all; the first that fails ends the program."""
+def play_all(title, scenarios, wanted, play_one=lambda scenario: scenario(), half=None):
+    """The scenarios that are wanted, or all, or half of them; the first that fails ends the program."""
     start = time.monotonic()
     names = [name for name in vars(type(scenarios)) if not name.startswith("_") and name not in scenarios.HELPERS]
-    for name in wanted or names:
+    for name in wanted or half_of(names, half, title):
         began = time.monotonic()
         scenario = getattr(scenarios, name)
         try:
@@ -663,9 +666,11 @@ def main():
     parser.add_argument("programs", nargs=3, metavar="PROGRAM", help="heat, swing and ckpt-run")
     parser.add_argument("wanted", nargs="*", metavar="SCENARIO")
     parser.add_argument("--draw", type=int, metavar="SEED", help="two of each series of alike jobs, drawn by this seed")
+    add_half(parser)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="cairn-ulfm-") as name:
-        play_all("scenarios", Scenarios(*arguments.programs, Path(name), arguments.draw), arguments.wanted)
+        scenarios = Scenarios(*arguments.programs, Path(name), arguments.draw)
+        play_all("scenarios", scenarios, arguments.wanted, half=arguments.half)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-// bench-regions: what many small regions cost. Its first life times snapshots at L1 and is then abandoned, as a job
-// that is killed leaves them; every later life is a new process that times protect() of all regions and restore(), and
-// checks the bytes. Both open their session before anything is timed.
+// bench-regions: what many small regions cost. Its first life times a restore() that finds no snapshot, and snapshots
+// at L1. It is then abandoned, as a job that is killed leaves them; every later life is a new process that times
+// protect() of all regions and restore(), and checks the bytes. All open their session before anything is timed.
 #include <algorithm>
 #include <cstdint>
 #include <stdexcept>
@@ -27,7 +27,8 @@ struct Options {
   std::string figure = "regions";
   std::size_t regions = 10000;
   std::uint64_t region_bytes = cairn::kKiB;
-  int snapshots = 0;  // 0: come back
+  int snapshots = 0;   // 0: come back
+  bool fresh = false;  // only start
 };
 
 class Meter {
@@ -41,9 +42,15 @@ class Meter {
     for (std::size_t i = 0; i < options.regions; ++i) names_.push_back(fmt::format("region {:06}", i));
   }
 
-  void leave() {
+  void start() {
     add("protect", {protect()}, {});
-    session_.restore();
+    const auto [seconds, restored] = restore();
+    if (restored) throw std::runtime_error("there is a snapshot already");
+    add("fresh start", {seconds}, {});
+  }
+
+  void leave() {
+    start();
     for (int i = 0; i < kWarmUp; ++i) take(seed(kLast + 1));
     bench::Values visible;
     std::vector<bench::Span> copies;
@@ -57,17 +64,22 @@ class Meter {
 
   void come_back() {
     add("protect", {protect()}, {});
+    const auto [seconds, restored] = restore();
+    if (!restored) throw std::runtime_error("there was no snapshot to restore");
+    check();
+    add("restore from L1", {seconds}, {});
+  }
+
+ private:
+  // How long it took, and whether there was a snapshot.
+  std::pair<double, bool> restore() {
     caches_.displace();
     ranks_.meet();
     const double start = bench::now();
     const auto report = session_.restore();
-    const double restored = bench::now() - start;
-    if (!report.restored) throw std::runtime_error("there was no snapshot to restore");
-    check();
-    add("restore from L1", {restored}, {});
+    return {bench::now() - start, report.restored};
   }
 
- private:
   double protect() {
     caches_.displace();
     ranks_.meet();
@@ -128,6 +140,8 @@ void measure(const Options& options) {
   Meter meter(options, *session);
   if (options.snapshots > 0)
     meter.leave();
+  else if (options.fresh)
+    meter.start();
   else
     meter.come_back();
 }
@@ -144,5 +158,6 @@ int main(int argc, char** argv) {
   app.add_option("--region-bytes", options.region_bytes, "Bytes of each")->check(CLI::Range(8UL, 1UL << 30));
   app.add_option("--leave", options.snapshots, "Take this many snapshots at L1, and leave them")
       ->check(CLI::PositiveNumber);
+  app.add_flag("--fresh", options.fresh, "Take no snapshot; there must be none");
   return bench::run(argc, argv, app, options.setting, [&] { measure(options); });
 }

@@ -1,7 +1,9 @@
 // heat: an application that survives failures. simulate() has all that Cairn needs: two calls of protect() name the
 // state, restore() continues from the newest snapshot, and snapshot() marks where a copy is safe.
+#include <chrono>
 #include <cstddef>
 #include <exception>
+#include <fstream>
 #include <iostream>
 #include <span>
 #include <string>
@@ -45,6 +47,13 @@ void tell_start(const cairn::Session& session, std::int64_t step) {
 // True in the step that completes another tenth.
 bool ends_a_tenth(std::int64_t done, std::int64_t steps) { return done * 10 / steps != (done - 1) * 10 / steps; }
 
+// For demonstrations: time to watch, and no step beyond the one that a file names.
+void wait_after(std::int64_t step, const heat::Options& options) {
+  constexpr std::chrono::milliseconds kNap{10};
+  std::this_thread::sleep_for(options.pause);
+  for (std::int64_t last = 0; std::ifstream(options.hold) >> last && step >= last;) std::this_thread::sleep_for(kNap);
+}
+
 void simulate(cairn::Session& session, const heat::Options& options) {
   const MPI_Comm comm = session.comm();
   const bool speaks = examples::rank_of(comm) == 0;
@@ -73,7 +82,7 @@ void simulate(cairn::Session& session, const heat::Options& options) {
       if (speaks) say(fmt::format("asked to stop after step {}; the next run continues from here", step));
       return;
     }
-    if (options.pause.count() > 0) std::this_thread::sleep_for(options.pause);
+    wait_after(step, options);
   }
   heat::write_plate(plate, options.output, comm);
   if (speaks) say(fmt::format("{} holds the plate after {} steps", options.output, step));

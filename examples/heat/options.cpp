@@ -21,6 +21,7 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   app.add_option("--output", options.output, "where to leave the plate; plate-png makes a picture of it")->required();
   app.add_option("--pause-ms", pause_ms, "sleep after each step, to have time to watch (or to pull a plug)")
       ->check(CLI::Range(0, 60000));
+  app.add_option("--hold", options.hold, "a file: while it has a number, take no step beyond that one");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -16,6 +16,7 @@ struct Options {
   std::string config;  // Cairn's INI file
   std::string output;
   std::chrono::milliseconds pause{0};
+  std::string hold;  // a file; empty: none
 };
 
 struct CommandLine {

@@ -51,7 +51,7 @@ install(DIRECTORY lib/bind/python/cairn DESTINATION ${cairn_python_dir} COMPONEN
   FILES_MATCHING PATTERN "*.py" PATTERN "py.typed" PATTERN "__pycache__" EXCLUDE)
 install(FILES config/cairn.ini DESTINATION ${CMAKE_INSTALL_DATADIR}/cairn COMPONENT cairn_tools)
 # README.md and all that it and the pages link to, in the tree of the source, so that each link leads to a file.
-file(GLOB pages RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS lib/doc/*.md)
+file(GLOB pages RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS lib/doc/*.md lib/*/README.md tests/*/README.md)
 foreach(page IN LISTS pages ITEMS README.md LICENSE config/cairn.ini include/cairn/cairn.h include/cairn/session_base.hpp
     lib/bind/cairn.f90 lib/ARCHITECTURE.md lib/CHANGELOG.md lib/format/FORMAT.md .github/CITATION.cff
     .github/CONTRIBUTING.md .github/SECURITY.md examples/gradient/main.cpp examples/heat/lost_rows.cpp

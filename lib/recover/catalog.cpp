@@ -165,7 +165,7 @@ LevelSet Catalog::shared_levels_of(const Known& one) const {
 void Catalog::retire_at(LevelId level, const Identity& id) {
   if (node.leads()) {
     const auto span = node.trace.span("retire from a shared store", id.version.value);
-    warn(node.levels.at(level).store(node)->remove_directory(node.dir(id)));
+    warn(node.levels.at(level).store(node)->remove_directory_later(node.dir(id)));
   }
   Known& one = known.at(id);
   one.complete.remove(level);

@@ -126,6 +126,9 @@ class Store {
   [[nodiscard]] virtual Status remove(const FileName& name) = 0;
   // With all that is in it. Missing: fine.
   [[nodiscard]] virtual Status remove_directory(const DirName& name) = 0;
+  // The same, but its space may be free only a little later: after the next reclaim(), or when the store is destroyed.
+  // An error may be that of the removal before: what it has left goes with a later reclaim().
+  [[nodiscard]] virtual Status remove_directory_later(const DirName& name) { return remove_directory(name); }
   // Atomic; syncs the parent.
   [[nodiscard]] virtual Status rename_directory(const DirName& from, const DirName& to) = 0;
   // Whose half-written files may be removed. A store cannot tell whether a process of another host lives:

@@ -20,6 +20,7 @@
 #include <gtest/gtest.h>
 
 #include "contract/sample_store.hpp"
+#include "store/posix/posix_disposal.hpp"
 #include "store/posix/posix_store.hpp"
 #include "support/facts.hpp"
 #include "support/small_tmpfs.hpp"
@@ -206,6 +207,20 @@ TEST(PosixPool, that_is_reclaimed_keeps_free_files_and_what_is_being_written) {
   ASSERT_TRUE(store->reclaim(Store::Writers::of_all_hosts));
   EXPECT_THAT(test::pool_of(root.path()), testing::UnorderedElementsAreArray(before));
   EXPECT_TRUE((*writer)->commit(100, false));
+}
+
+TEST(Disposal, says_at_the_next_removal_how_the_last_one_has_ended) {
+  posix::Disposal disposal;
+  bool removed = false;
+  EXPECT_TRUE(disposal.begin([] { return fail(Code::io, "v1: input/output error"); }));
+  EXPECT_THAT(disposal.begin([&] {
+    removed = true;
+    return Status{};
+  }),
+              Fails(Code::io, {"v1"}));
+  disposal.wait();
+  EXPECT_TRUE(removed);
+  EXPECT_TRUE(disposal.begin([] { return Status{}; }));
 }
 
 TEST(PosixPool, gives_a_full_store_back_what_a_dead_writer_left) {

@@ -80,6 +80,25 @@ TEST(PosixStore, has_directories_for_files_of_the_application) {
   EXPECT_EQ(MemoryStore().directory_of_files(name).error().code, Code::invalid_argument);
 }
 
+TEST(PosixStore, has_removed_what_it_removes_later_after_a_reclaim_or_when_it_is_destroyed) {
+  const test::TempDirectory root("/var/tmp");
+  const fs::path recycled = fs::path(root.path()) / "heat" / "recycle";
+  for (const bool reclaims : {true, false}) {
+    auto store = open_store(root.path());
+    for (const char* const dir : {"v1", "v2"}) {
+      for (int file = 0; file < 50; ++file)
+        ASSERT_TRUE(write_text(*store, FileName{fmt::format("{}/{}", dir, file)}, "text"));
+      ASSERT_TRUE(store->remove_directory_later(DirName{dir}));
+    }
+    if (reclaims) {
+      ASSERT_TRUE(store->reclaim(Store::Writers::of_this_host));
+      EXPECT_TRUE(fs::is_empty(recycled));
+    }
+    store.reset();
+    EXPECT_TRUE(fs::is_empty(recycled));
+  }
+}
+
 TEST(PosixStore, makes_missing_parents_and_a_job_directory_for_its_owner_only) {
   const test::TempDirectory root("/dev/shm");
   const auto store = PosixStore::open(root.path() + "/a/b", "heat");

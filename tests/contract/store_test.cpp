@@ -332,6 +332,17 @@ TEST_P(StoreContract, remove_directory_takes_all_that_is_in_it) {
   EXPECT_EQ(get(FileName{"v10/a"}), pattern(10, 3));
 }
 
+TEST_P(StoreContract, remove_directory_later_frees_the_name_at_once) {
+  for (unsigned turn = 1; turn <= 3; ++turn) {
+    ASSERT_TRUE(put(FileName{"v1/a"}, pattern(100'000, turn)));
+    ASSERT_TRUE(store().remove_directory_later(DirName{"v1"}));
+    EXPECT_TRUE(listed("").empty());
+  }
+  EXPECT_TRUE(store().remove_directory_later(DirName{"v1"}));
+  ASSERT_TRUE(put(FileName{"v1/b"}, pattern(10, 4)));
+  EXPECT_EQ(listed("v1"), std::vector<std::string>{"b"});
+}
+
 TEST_P(StoreContract, a_commit_into_a_directory_removed_meanwhile_is_an_error) {
   auto writer = store().create(kShard, 10, {});
   ASSERT_TRUE(writer);

@@ -310,11 +310,28 @@ Result<FileId> FilePool::invalidate(const std::string& name, const std::string& 
   return FileId{status->st_dev, status->st_ino};
 }
 
-Status FilePool::discard(int directory, const std::string& name, const std::string& path) {
-  const std::string hidden = next_sequence() + std::string(kRemoved);
+Result<std::string> FilePool::hide(int directory, const std::string& name, const std::string& path) {
+  std::string hidden = next_sequence() + std::string(kRemoved);
   const auto renamed = rename(directory, name, directory_.get(), hidden, path);
-  if (!renamed) return renamed.error().code == Code::not_found ? Status{} : renamed;
+  if (renamed) return hidden;
+  if (renamed.error().code == Code::not_found) return std::string();
+  return fail(renamed.error());
+}
 
+Status FilePool::discard(int directory, const std::string& name, const std::string& path) {
+  const auto hidden = hide(directory, name, path);
+  if (!hidden) return fail(hidden.error());
+  return hidden->empty() ? Status{} : remove_hidden(*hidden);
+}
+
+Status FilePool::discard_later(int directory, const std::string& name, const std::string& path) {
+  const auto hidden = hide(directory, name, path);
+  if (!hidden) return fail(hidden.error());
+  if (hidden->empty()) return {};
+  return disposal_.begin([this, name = *hidden] { return remove_hidden(name); });
+}
+
+Status FilePool::remove_hidden(const std::string& hidden) {
   const auto status = status_at(directory_.get(), hidden);
   if (!status) return {};
   return S_ISDIR(status->st_mode) ? remove_tree(directory_.get(), hidden, pages(), path_of(hidden))
@@ -353,6 +370,7 @@ Status FilePool::remove_free() {
 }
 
 Status FilePool::reclaim(bool all_hosts) {
+  disposal_.wait();
   const auto names = names_in(directory_.get(), path_);
   if (!names) return fail(names.error());
   Status reclaimed;

@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "store/posix/posix_disposal.hpp"
 #include "store/posix/posix_file.hpp"
 #include "store/posix/posix_mapping.hpp"
 #include "store/posix/posix_warm.hpp"
@@ -82,6 +83,9 @@ class FilePool {
   [[nodiscard]] Status adopt(int directory, const std::string& file, const std::string& owner, const std::string& path);
   // Hides a file or directory by one rename, then removes it. Missing is fine.
   [[nodiscard]] Status discard(int directory, const std::string& name, const std::string& path);
+  // The same, but what is in a directory is removed later, in the background; or by a later reclaim(), if that fails.
+  // An error may be that of the removal before.
+  [[nodiscard]] Status discard_later(int directory, const std::string& name, const std::string& path);
   // Removes what is being removed (.removed), and what dead writers left: writers of this host, or also of all others.
   [[nodiscard]] Status reclaim(bool all_hosts);
   // The same, and removes the free files.
@@ -105,6 +109,9 @@ class FilePool {
   [[nodiscard]] Result<PoolFile> make_new(const std::string& owner, const std::string& path);
   [[nodiscard]] Status map(PoolFile& slot, std::uint64_t size_bytes);
   [[nodiscard]] Error full(const Error& error, std::uint64_t wanted_bytes) const;
+  // Its new name in the pool; empty: it is missing.
+  [[nodiscard]] Result<std::string> hide(int directory, const std::string& name, const std::string& path);
+  [[nodiscard]] Status remove_hidden(const std::string& hidden);
   [[nodiscard]] Result<FileId> invalidate(const std::string& name, const std::string& path);
   void keep_warm(PoolFile& slot);
   void make_room();
@@ -122,6 +129,7 @@ class FilePool {
   WarmFiles warm_;
   std::string host_;
   std::atomic<std::uint64_t> sequence_;
+  Disposal disposal_;  // last: it uses the others
 };
 
 }  // namespace cairn::posix

@@ -224,6 +224,14 @@ Status PosixStore::remove_directory(const DirName& name) {
   return (*home)->pool.discard((*home)->job.get(), name.path, *path);
 }
 
+Status PosixStore::remove_directory_later(const DirName& name) {
+  const auto home = parts_->home();
+  if (!home) return fail(home.error());
+  const auto path = posix::check(parts_->path, name);
+  if (!path) return fail(path.error());
+  return (*home)->pool.discard_later((*home)->job.get(), name.path, *path);
+}
+
 Status PosixStore::rename_directory(const DirName& from, const DirName& to) {
   const auto found = parts_->home();
   if (!found) return fail(found.error());

@@ -58,6 +58,7 @@ class PosixStore final : public Store {
   Status retire(const FileName& name, const std::string& owner) override;
   Status remove(const FileName& name) override;
   Status remove_directory(const DirName& name) override;
+  Status remove_directory_later(const DirName& name) override;
   Status rename_directory(const DirName& from, const DirName& to) override;
   Status reclaim(Writers whose) override;
   Status clean() override;

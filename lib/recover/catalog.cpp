@@ -6,6 +6,16 @@
 #include "store/names.hpp"
 
 namespace cairn {
+namespace {
+
+std::uint64_t sum_of(const std::vector<ShardEntry>& shards) {
+  std::uint64_t bytes = 0;
+  for (const ShardEntry& shard : shards) bytes += shard.bytes;
+  return bytes;
+}
+
+}  // namespace
+
 void Known::strike(LevelSet levels) {
   const LevelSet now_struck = levels & complete;
   for (const LevelId level : now_struck) {
@@ -136,7 +146,27 @@ std::vector<Version> Catalog::retire_old() {
   for (const LevelId level : node.levels.in_shared_stores()) {
     for (const Identity& id : retirable_at(level, all_known(), keeps)) retire_at(level, id);
   }
+  trace_space();
   return free;
+}
+
+void Catalog::trace_space() const {
+  if (!node.trace.is_on()) return;
+  std::uint64_t shards = 0;
+  std::uint64_t copies = 0;
+  std::uint64_t parity = 0;
+  for (const auto& [id, one] : known) {
+    for (const Holding& holding : one.manifest.holdings) {
+      if (holding.own) shards += sum_of(*holding.own);
+      if (holding.partner)
+        for (const HeldCopies& held : holding.partner->held) copies += sum_of(held.shards);
+      if (holding.erasure)
+        for (const ParityEntry& entry : holding.erasure->parity) parity += entry.bytes;
+    }
+  }
+  node.trace.count("bytes of shards", static_cast<double>(shards));
+  node.trace.count("bytes of copies", static_cast<double>(copies));
+  node.trace.count("bytes of parity", static_cast<double>(parity));
 }
 
 // A struck snapshot holds no slot: it may stay for a long time in addition to those that are to be kept.

@@ -124,6 +124,8 @@ struct Catalog {
   void retire_at(LevelId level, const Identity& id);
   [[nodiscard]] LevelSet shared_levels_of(const Known& one) const;
   void warn(const Status& status) const;
+  // What the snapshots in this node's store take, by kind, for the trace.
+  void trace_space() const;
 
   [[nodiscard]] bool is_held(const Identity& snapshot) const;
 

@@ -1,4 +1,5 @@
 // What a traced job tells of where its time went.
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -60,6 +61,29 @@ std::map<std::string, Names> spans_in(const std::string& directory) {
     }
   }
   return spans;
+}
+
+// The largest value of each counter in a file.
+std::map<std::string, double> counters_in(const std::string& path) {
+  std::map<std::string, double> largest;
+  std::ifstream in(path);
+  for (const json& event : json::parse(in, nullptr, false)) {
+    if (event["ph"] != "C") continue;
+    double& known = largest[event["name"]];
+    known = std::max(known, event["args"].begin()->get<double>());
+  }
+  return largest;
+}
+
+TEST(TracedJob, counts_what_snapshots_take_in_the_store_of_a_node_by_kind) {
+  const TempDirectory directory("/tmp");
+  Job job({3, 3, 3, 3}, fmt::format(kSettings, "rank", directory.path()));
+  job.run_well_and_die(take_two);
+  const auto counters = counters_in(directory.path() + "/t.i0001.node0003.json");
+  const auto bytes = static_cast<double>(sizeof(double) * (sample_state(6, 1).size() + sample_state(7, 1).size()));
+  EXPECT_GE(counters.at("bytes of shards"), bytes);
+  EXPECT_GE(counters.at("bytes of copies"), bytes / 2);  // ranks of another node have less, or more
+  EXPECT_GE(counters.at("bytes of parity"), bytes / 4);
 }
 
 TEST(TracedJob, tells_what_ranks_and_heads_did_in_each_life) {

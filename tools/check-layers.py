@@ -23,10 +23,10 @@ import tempfile
 ROWS = [
     ["base"],
     ["topology", "codec", "model", "localize", "comm", "store"],
-    ["format", "config", "replay"],
+    ["format", "config"],
     ["level", "reshape", "rollback", "schedule", "hang", "tap"],
-    ["recover"],
-    ["engine", "inspect"],
+    ["recover", "replay"],
+    ["engine", "inspect", "logged"],
     ["session"],
     ["mpi"],
     ["carrier", "guard"],

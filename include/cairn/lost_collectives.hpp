@@ -70,7 +70,7 @@ class LostCollectives {
   void exscan(const void* from, void* to, int count, MPI_Datatype type, MPI_Op op);
 
  private:
-  replay::PartWork& work_;
+  rollback::LostWork& work_;
 };
 
 }  // namespace cairn

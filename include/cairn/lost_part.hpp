@@ -27,8 +27,8 @@
 
 namespace cairn {
 
-namespace replay {
-class PartWork;
+namespace rollback {
+class LostWork;
 }
 class LostCollectives;
 
@@ -39,7 +39,7 @@ class LostCollectives;
 class LostPart {
  public:
   // Cairn makes it.
-  explicit LostPart(replay::PartWork& work) : work_(work) {}
+  explicit LostPart(rollback::LostWork& work) : work_(work) {}
   LostPart(const LostPart&) = delete;
   LostPart& operator=(const LostPart&) = delete;
 
@@ -109,7 +109,7 @@ class LostPart {
     return std::as_writable_bytes(std::span(std::ranges::data(elements), std::ranges::size(elements)));
   }
 
-  replay::PartWork& work_;
+  rollback::LostWork& work_;
 };
 
 // Computes a part from its first step to the last, and returns its state then. It runs in spares and in a replacement,

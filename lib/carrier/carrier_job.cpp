@@ -5,9 +5,9 @@
 #include <fmt/format.h>
 
 #include "base/check.hpp"
+#include "logged/obstacle_note.hpp"
 #include "mpi/failure_handler.hpp"
 #include "mpi/place_in.hpp"
-#include "rollback/obstacle.hpp"
 
 namespace cairn {
 
@@ -54,7 +54,8 @@ int CarrierJob::raise(int code, MPI_Comm comm) const {
 }
 
 void CarrierJob::obstructs(const std::string& what, replay::Journal::Until until) {
-  note_obstacle(setting_.journal, setting_.log, Rank{static_cast<std::uint32_t>(rank_in(setting_.comm))}, what, until);
+  rollback::note_obstacle(setting_.journal, setting_.log, Rank{static_cast<std::uint32_t>(rank_in(setting_.comm))},
+                          what, until);
 }
 
 int CarrierJob::rolls_back(const std::string& why) {

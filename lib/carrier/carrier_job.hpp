@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "base/log.hpp"
 #include "carrier/channels.hpp"
@@ -31,6 +32,8 @@ class CarrierJob {
     MPI_Comm own = MPI_COMM_NULL;   // Cairn's, of the same ranks: it carries the messages of collectives
     replay::Journal& journal;
     replay::DeadlockCheck& deadlocks;
+    // After a repair: what has to be sent again.
+    std::function<std::vector<replay::Repeated>()> repeats = [] { return std::vector<replay::Repeated>(); };
     std::function<bool()> stays;
     std::function<void(MPI_Comm)> adopts = [](MPI_Comm) {};            // a communicator to be revoked after a failure
     std::chrono::milliseconds limit;                                   // of a catch-up that stands still

@@ -41,7 +41,7 @@ MessageCarrier::MessageCarrier(Setting setting, std::shared_ptr<Lifeline> lifeli
 // Nothing of the application's memory is touched after this.
 MessageCarrier::~MessageCarrier() {
   if (job_.lifeline().is_cut())
-    (void)harvest();
+    (void)end_transfers();
   else
     sends_.finish(Clock::now() + kLongestHarvest);
 }
@@ -147,7 +147,7 @@ void MessageCarrier::nothing_is_pending(const char* call, Journal::Until until) 
     job_.obstructs(fmt::format("{} calls {} between MPI_Mprobe and MPI_Mrecv", job_.my_name(), call), until);
 }
 
-bool MessageCarrier::harvest() {
+bool MessageCarrier::end_transfers() {
   const tap::Unheard own;
   const FailureHandler::Quiet quiet;
   const auto start = Clock::now();
@@ -167,8 +167,7 @@ bool MessageCarrier::harvest() {
   return all;
 }
 
-void MessageCarrier::goes_on(MPI_Comm twin, MPI_Comm own, std::shared_ptr<Lifeline> lifeline,
-                             std::vector<replay::Repeated> again) {
+void MessageCarrier::goes_on(MPI_Comm twin, MPI_Comm own, std::shared_ptr<Lifeline> lifeline) {
   const tap::Unheard unheard;
   const FailureHandler::Quiet quiet;
   job_.goes_on(twin, own, std::move(lifeline));
@@ -181,7 +180,7 @@ void MessageCarrier::goes_on(MPI_Comm twin, MPI_Comm own, std::shared_ptr<Lifeli
     else
       (void)receives_.post(*pending);
   }
-  sends_.repeat(std::move(again));
+  sends_.repeat(job_.setting().repeats());
 }
 
 }  // namespace cairn

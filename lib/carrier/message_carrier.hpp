@@ -28,13 +28,13 @@
 #include "carrier/request_calls.hpp"
 #include "carrier/sends.hpp"
 #include "mpi/lifeline.hpp"
+#include "mpi/logged_messages.hpp"
 #include "replay/deadlock_check.hpp"
 #include "replay/journal.hpp"
-#include "tap/carrier.hpp"
 
 namespace cairn {
 
-class MessageCarrier final : public tap::Carrier {
+class MessageCarrier final : public LoggedMessages {
  public:
   using Setting = CarrierJob::Setting;
   MessageCarrier(Setting setting, std::shared_ptr<Lifeline> lifeline);
@@ -89,29 +89,25 @@ class MessageCarrier final : public tap::Carrier {
   void freed(MPI_Comm comm) override { communicators_.freed(comm); }
   int makes_other(const tap::OtherCall& call) override;
 
-  // The rank has restored, or a snapshot() call begins: no message should be under way.
-  void passes_restore() { nothing_is_pending("restore()", replay::Journal::Until::end); }
-  void passes_safe_point() {
+  void passes_restore() override { nothing_is_pending("restore()", replay::Journal::Until::end); }
+  void passes_safe_point() override {
     nothing_is_pending("snapshot()", replay::Journal::Until::next_snapshot);
     sends_.look();
     communicators_.drop(requests_);
   }
-  // Whether several threads make calls is known only here, until this is called.
-  void note_threads();
-  // After a failure, once the communicators are revoked: waits until MPI has ended what was under way. Local. False: it
-  // has not, so the buffers of the application may still change.
-  [[nodiscard]] bool harvest();
-  // The same in a call that the failure strikes. In another thread nothing: the session's thread may be amid it.
-  void drain() {
-    if (job_.is_session_thread()) (void)harvest();
+  void note_threads() override;
+  [[nodiscard]] bool harvest() override { return end_transfers(); }
+  void drain() override {
+    if (job_.is_session_thread()) (void)end_transfers();
   }
-  // Makes the application's communicators again after a repair.
-  [[nodiscard]] CommunicatorMaker& communicators() { return communicators_; }
-  // After a repair: goes on there, and sends these messages again. Local.
-  void goes_on(MPI_Comm twin, MPI_Comm own, std::shared_ptr<Lifeline> lifeline, std::vector<replay::Repeated> again);
+  [[nodiscard]] Status make_again(Comm& ranks, MPI_Comm twin) override {
+    return communicators_.make_again(ranks, twin);
+  }
+  void goes_on(MPI_Comm twin, MPI_Comm own, std::shared_ptr<Lifeline> lifeline) override;
 
  private:
   class CollectiveMessages;
+  bool end_transfers();
   void nothing_is_pending(const char* call, replay::Journal::Until until);
   using Clock = std::chrono::steady_clock;
 

@@ -16,6 +16,7 @@
 #include "mpi/place_in.hpp"
 #include "mpi/process.hpp"
 #include "opening/job_world.hpp"
+#include "opening/local_rollback.hpp"
 #include "opening/mpi_end.hpp"
 #include "opening/session_opening.hpp"
 #include "opening/session_parts.hpp"
@@ -140,9 +141,9 @@ void end_job_unfinished(SessionImpl& session, const Launcher& launcher) {
 }
 
 // A replacement that cannot take what the dead rank exchanged before restore() must not run: all ranks roll back.
-void take_prologue(SessionImpl& session, MessageCarrier& carrier, MPI_Comm twin) {
+void take_prologue(SessionImpl& session, LoggedMessages& messages, MPI_Comm twin) {
   auto taken = session.logged()->settle_prologue();
-  if (taken) taken = carrier.communicators().make_again(session.ranks(), twin);
+  if (taken) taken = messages.make_again(session.ranks(), twin);
   if (taken) return;
   if (taken.error().code == Code::communication) value_or_throw(taken);
   throw Exception(ErrorKind::rollback, taken.error().text());
@@ -236,6 +237,7 @@ Environment Session::Mpi::environment_of(MpiComm& world, const Opening& opening,
           .leave_mark = [launcher](const Config& config, const CompletionMark& mark) { launcher.leave(config, mark); },
           .repaired = opening.repaired,
           .repairs = opening.repairs,
+          .logs_messages = local_rollback() != nullptr ? local_rollback()->rank : MakeLoggedRank(),
           .started = opening.repaired || is_whole ? launcher.started : std::nullopt,
           .is_part = !opening.repaired && !is_whole,
           .served_job = opening.served_job,
@@ -355,28 +357,25 @@ MPI_Comm Session::Mpi::twin() const { return carrier ? carrier->stand_in(ranks) 
 MPI_Comm Session::Mpi::own() const { return static_cast<MpiComm&>(impl->ranks()).raw(); }
 
 void Session::Mpi::carry_messages(const Opening& opening) {
-  carrier = std::make_unique<MessageCarrier>(
-      MessageCarrier::Setting{.comm = ranks,
-                              .own = own(),
-                              .journal = impl->logged()->journal(),
-                              .deadlocks = impl->logged()->deadlocks(),
-                              .stays =
-                                  [repairs = opening.repairs] {
-                                    const bool goes_on = repairs->stays();
-                                    if (!goes_on) FailureHandler::tell_of_failure();
-                                    return goes_on;
-                                  },
-                              .adopts = [this](MPI_Comm comm) { lifeline->adopt(comm); },
-                              .limit = opening.repaired->config.recovery.limit,
-
-                              .has_threads = threads_may_communicate(),
-                              .present_call =
-                                  [this] {
-                                    const std::string_view call = ring ? ring->present_call() : std::string_view();
-                                    return std::string(call.empty() ? "MPI" : call);
-                                  },
-                              .log = impl->log()},
-      lifeline);
+  carrier = local_rollback()->messages({.comm = ranks,
+                                        .own = own(),
+                                        .rank = *impl->logged(),
+                                        .stays =
+                                            [repairs = opening.repairs] {
+                                              const bool goes_on = repairs->stays();
+                                              if (!goes_on) FailureHandler::tell_of_failure();
+                                              return goes_on;
+                                            },
+                                        .adopts = [this](MPI_Comm comm) { lifeline->adopt(comm); },
+                                        .limit = opening.repaired->config.recovery.limit,
+                                        .has_threads = threads_may_communicate(),
+                                        .present_call =
+                                            [this] {
+                                              const auto call = ring ? ring->present_call() : std::string_view();
+                                              return std::string(call.empty() ? "MPI" : call);
+                                            },
+                                        .log = impl->log()},
+                                       lifeline);
   carrying.emplace(*carrier);
 }
 
@@ -405,8 +404,8 @@ Result<MPI_Comm> Session::Mpi::enter_world(const Opening& opening) {
   return *twin;
 }
 
-void Session::Mpi::go_on(MPI_Comm twin, std::vector<replay::Repeated> again, const Opening& opening) {
-  carrier->goes_on(twin, own(), lifeline, std::move(again));
+void Session::Mpi::go_on(MPI_Comm twin, const Opening& opening) {
+  carrier->goes_on(twin, own(), lifeline);
   guard_world(opening, *opening.launcher);
 }
 
@@ -427,10 +426,8 @@ bool Session::failed() const {
 bool Session::is_under_way() { return impl().is_under_way(); }
 State Session::state() const { return mpi_->state; }
 bool Session::catches_up() const {
-  rollback::LoggedRank* const logged = mpi_->impl->logged();
-  if (logged == nullptr) return false;
-  const replay::Journal& journal = logged->journal();
-  return journal.began_later() && (journal.catches_up() || journal.is_at_restore());
+  const rollback::LoggedRank* const logged = mpi_->impl->logged();
+  return logged != nullptr && logged->computes_again();
 }
 const FailureTopology& Session::failures() const { return mpi_->failures; }
 

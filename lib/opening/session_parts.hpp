@@ -10,10 +10,10 @@
 #include <cairn/cairn.hpp>
 
 #include "base/error.hpp"
-#include "carrier/message_carrier.hpp"
 #include "guard/repair_calls.hpp"
 #include "mpi/failure_handler.hpp"
 #include "mpi/lifeline.hpp"
+#include "mpi/logged_messages.hpp"
 #include "mpi/mpi_comm.hpp"
 #include "opening/mpi_end.hpp"
 #include "opening/rehearsal_watch.hpp"
@@ -39,7 +39,7 @@ struct Session::Mpi {
   std::optional<tap::Listening> rehearsal_listens;
   std::unique_ptr<tap::Family> family;      // what the application makes from `ranks`
   std::unique_ptr<tap::WorldGuard> guard;   // where not all ranks compute
-  std::unique_ptr<MessageCarrier> carrier;  // where only the lost ranks roll back
+  std::unique_ptr<LoggedMessages> carrier;  // where only the lost ranks roll back
   std::optional<tap::Carrying> carrying;
   std::unique_ptr<RepairCalls> calls;  // where failures are repaired
   std::optional<tap::Guarding> guarding;
@@ -66,7 +66,7 @@ struct Session::Mpi {
   // replacement opens a session. communication: another process has died.
   [[nodiscard]] Result<MPI_Comm> enter_world(const Opening& opening);
   // There its messages go on.
-  void go_on(MPI_Comm twin, std::vector<replay::Repeated> again, const Opening& opening);
+  void go_on(MPI_Comm twin, const Opening& opening);
 };
 
 }  // namespace cairn

@@ -10,8 +10,10 @@
 #include "mpi/mpi_comm.hpp"
 #include "mpi/process.hpp"
 #include "mpi/ulfm.hpp"
+#include "opening/local_rollback.hpp"
 #include "repair/respawn.hpp"
 #include "repair/watchdog.hpp"
+#include "rollback/absent.hpp"
 #include "session/shared_setup.hpp"
 #include "tap/intercepted.hpp"
 #include "tap/world.hpp"
@@ -24,7 +26,9 @@ using Role = Member::Role;
 // Whether MPI, as it runs here, can do what the configuration asks for.
 Status usable(const Config& config) {
   if (auto status = ulfm::usable(); !status) return status;
-  if (config.recovery.rollback != Config::Recovery::Rollback::lost || tap::is_intercepted()) return {};
+  if (config.recovery.rollback != Config::Recovery::Rollback::lost) return {};
+  if (local_rollback() == nullptr) return fail(rollback::absent());
+  if (tap::is_intercepted()) return {};
   return fail(Code::config, "[recovery] rollback = lost: this program's MPI calls are not intercepted",
               "link cairn-tap before MPI, as pkg-config --libs cairn does, or set rollback = all");
 }

@@ -102,13 +102,13 @@ class Resilient : private rollback::Host {
   [[nodiscard]] bool leave_world() override;
   [[nodiscard]] Status join_world() override;
   [[nodiscard]] Status adopt() override;
-  [[nodiscard]] Result<std::vector<replay::Repeated>> settle_offer() override;
-  void go_on(std::vector<replay::Repeated> again) override;
+  [[nodiscard]] Status settle_offer() override;
+  void go_on() override;
   [[nodiscard]] Status check_messages() override;
   // resilient_help.cpp
   void warn_if_parts_cannot_be_computed() const;
   void form_helper_team();
-  [[nodiscard]] Recompute recompute() override;
+  [[nodiscard]] rollback::Helpers* helpers() override { return helpers_.get(); }
   void leave(std::unique_ptr<Session> session);
   void finalize(Session& session);
   // Notes how far the application has come.

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "mpi/ulfm.hpp"
+#include "opening/local_rollback.hpp"
 #include "repair/resilient.hpp"
 
 namespace cairn {
@@ -48,18 +49,13 @@ void Resilient::form_helper_team() {
   if (!compute_part_ || pool_->helpers() == MPI_COMM_NULL) return;
   auto comm = MpiComm::take(pool_->helpers(), pool_->lifeline());
   if (!comm) return;
-  helpers_ = std::make_unique<rollback::Helpers>(rollback::Helpers::Setting{
-      .comm = std::move(*comm),
-      .is_gone = [deaths = Deaths(pool_->helpers())](std::uint32_t member) mutable { return deaths.has(member); },
-      .limit = pool_->config().recovery.limit,
-      .compute = compute_part_,
-      .me = fmt::format("process {}", this_process().number),
-      .log = Log(pool_->config().log.level)});
-}
-
-Resilient::Recompute Resilient::recompute() {
-  if (!helpers_) return {};
-  return [this](const auto& steps, const auto& split) { return helpers_->recompute(steps, split); };
+  helpers_ = local_rollback()->helpers(
+      {.comm = std::move(*comm),
+       .is_gone = [deaths = Deaths(pool_->helpers())](std::uint32_t member) mutable { return deaths.has(member); },
+       .limit = pool_->config().recovery.limit,
+       .compute = compute_part_,
+       .me = fmt::format("process {}", this_process().number),
+       .log = Log(pool_->config().log.level)});
 }
 
 }  // namespace cairn

@@ -37,14 +37,14 @@ Status Resilient::join_world() {
 
 Status Resilient::adopt() {
   const tap::Unheard own;
-  return session_->carrier->communicators().make_again(session_->impl->ranks(), twin_);
+  return session_->carrier->make_again(session_->impl->ranks(), twin_);
 }
 
-Result<std::vector<replay::Repeated>> Resilient::settle_offer() { return session_->impl->restore_lost(); }
+Status Resilient::settle_offer() { return session_->impl->restore_lost(); }
 
-void Resilient::go_on(std::vector<replay::Repeated> again) {
+void Resilient::go_on() {
   const tap::Unheard own;
-  session_->go_on(twin_, std::move(again), opening());
+  session_->go_on(twin_, opening());
   vote_.restored = std::max(vote_.restored, session_->impl->last_restore().version);
 }
 

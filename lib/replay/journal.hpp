@@ -19,13 +19,16 @@
 #include "replay/channel_book.hpp"
 #include "replay/choices.hpp"
 #include "replay/number.hpp"
-#include "replay/origin.hpp"
 #include "replay/prologue.hpp"
 #include "replay/receipts.hpp"
 #include "replay/send_log.hpp"
 #include "replay/standing.hpp"
+#include "rollback/obstacle.hpp"
+#include "rollback/phase.hpp"
 
 namespace cairn::replay {
+
+using rollback::Origin;
 
 // A message that a rank sends again.
 struct Repeated {
@@ -100,7 +103,7 @@ class Journal {
 
   // The application does what local rollback does not replay. Until a snapshot that is taken later is safe, or for
   // good, a failure makes all ranks roll back. Returns whether this was not told before.
-  enum class Until { next_snapshot, end };
+  using Until = rollback::Until;
   bool obstructs(const std::string& what, Until until);
   // Why a failure makes all ranks roll back; nothing: this rank need not.
   [[nodiscard]] std::optional<std::string> obstacle() const;

@@ -9,7 +9,6 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <cairn/lost_part.hpp>
@@ -17,9 +16,11 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "comm/comm.hpp"
-#include "replay/helper_team.hpp"
-#include "replay/part_work.hpp"
-#include "rollback/part_computer.hpp"
+
+namespace cairn::replay {
+struct LostSteps;
+struct PartResult;
+}  // namespace cairn::replay
 
 namespace cairn::rollback {
 
@@ -33,30 +34,17 @@ class Helpers {
     std::string me;  // as the log names this process
     Log log;
   };
-  explicit Helpers(Setting setting)
-      : setting_(std::move(setting)),
-        team_({.comm = *setting_.comm, .is_gone = setting_.is_gone, .limit = setting_.limit}) {}
+  Helpers() = default;
   Helpers(const Helpers&) = delete;
   Helpers& operator=(const Helpers&) = delete;
+  virtual ~Helpers() = default;
 
-  // In the replacement; see HelperTeam.
-  [[nodiscard]] Result<std::vector<replay::PartResult>> recompute(const replay::LostSteps& steps,
-                                                                  const replay::HelperTeam::Split& split) {
-    return team_.recompute(steps, split, computer_of(setting_.compute));
-  }
+  // In the replacement, which cuts its state by `split`; see HelperTeam.
+  [[nodiscard]] virtual Result<std::vector<replay::PartResult>> recompute(const replay::LostSteps& steps,
+                                                                          const SplitState& split) = 0;
   // In a spare: helps, if it has been asked to. If a process that computes has died, the spare learns of it otherwise,
   // too. To be called again and again.
-  void help() {
-    (void)team_.help([&](replay::PartWork& work) {
-      setting_.log.debug("{} recomputes part {} of {} of rank {}", setting_.me, work.part(), work.parts(),
-                         work.steps().rank);
-      return computer_of(setting_.compute)(work);
-    });
-  }
-
- private:
-  Setting setting_;
-  replay::HelperTeam team_;
+  virtual void help() = 0;
 };
 
 }  // namespace cairn::rollback

@@ -3,15 +3,13 @@
 #pragma once
 
 #include <functional>
-#include <vector>
 
 #include "base/error.hpp"
-#include "replay/helper_team.hpp"
-#include "replay/journal.hpp"
 #include "rollback/obstacle.hpp"
 
 namespace cairn::rollback {
 
+class Helpers;
 class LoggedRank;
 
 // What a process tells the others at a meeting.
@@ -52,16 +50,14 @@ class Host {
   [[nodiscard]] virtual Status join_world() = 0;
   // Makes the application's communicators again.
   [[nodiscard]] virtual Status adopt() = 0;
-  // A survivor waits while the lost ranks restore, and ships them what they need. Returns what it has to send again.
-  [[nodiscard]] virtual Result<std::vector<replay::Repeated>> settle_offer() = 0;
-  // Sends these messages again, and those continue that the failure has interrupted. Local.
-  virtual void go_on(std::vector<replay::Repeated> again) = 0;
+  // A survivor waits while the lost ranks restore, and ships them what they need.
+  [[nodiscard]] virtual Status settle_offer() = 0;
+  // Sends again what rank() has to, and those messages continue that the failure has interrupted. Local.
+  virtual void go_on() = 0;
   // Compares what ranks have exchanged, if some have rolled back alone. Collective among the ranks. May throw.
   [[nodiscard]] virtual Status check_messages() = 0;
-  // In a replacement: recomputes steps together with spares. Empty: there are none.
-  using Recompute = std::function<Result<std::vector<replay::PartResult>>(const replay::LostSteps& steps,
-                                                                          const replay::HelperTeam::Split& split)>;
-  [[nodiscard]] virtual Recompute recompute() = 0;
+  // In a replacement: those who recompute steps together with it. Null: there are none.
+  [[nodiscard]] virtual Helpers* helpers() = 0;
 };
 
 }  // namespace cairn::rollback

@@ -1,6 +1,5 @@
 // An application rank whose messages are logged, so that after a failure only the lost ranks roll back ([recovery]
-// rollback = lost). It has the rank's journal and all that belongs to it: the record of its choices, the files of its
-// log, the check for deadlocks, and what it was before a failure.
+// rollback = lost). This is what a session and its repairs need of it; logged/journaled_rank is one.
 //
 // It outlives repairs: a session lets it join one world after another. It knows neither regions nor snapshots; the
 // session tells it what they come to.
@@ -25,17 +24,17 @@
 #include "base/trace.hpp"
 #include "comm/comm.hpp"
 #include "config/config.hpp"
-#include "replay/deadlock_check.hpp"
-#include "replay/journal.hpp"
-#include "replay/long_wait.hpp"
-#include "rollback/choice_record.hpp"
+#include "rollback/obstacle.hpp"
 #include "rollback/phase.hpp"
-#include "rollback/repairs.hpp"
 #include "store/store.hpp"
 
-namespace cairn::rollback {
+namespace cairn::replay {
+class DeadlockCheck;
+class Journal;
+struct Repeated;
+}  // namespace cairn::replay
 
-using Until = replay::Journal::Until;
+namespace cairn::rollback {
 
 // How spares can recompute the steps of this rank.
 struct OnLoss {
@@ -54,11 +53,10 @@ class LoggedRank {
     std::chrono::milliseconds limit;  // [recovery] limit
     Log log;
   };
-  // `repairs` must outlive this object.
-  LoggedRank(Setting setting, Repairs& repairs);
+  LoggedRank() = default;
   LoggedRank(const LoggedRank&) = delete;
   LoggedRank& operator=(const LoggedRank&) = delete;
-  ~LoggedRank() { leaves(); }
+  virtual ~LoggedRank() = default;
 
   // What a session's connection to its job gives. All of it must last until leaves().
   struct World {
@@ -67,95 +65,90 @@ class LoggedRank {
     Trace trace;
   };
   // Inverse pair.
-  void joins(World world);
-  void leaves();
+  virtual void joins(World world) = 0;
+  virtual void leaves() = 0;
 
-  [[nodiscard]] replay::Journal& journal() { return journal_; }
-  [[nodiscard]] replay::DeadlockCheck& deadlocks() { return deadlocks_; }
-  void on_loss(OnLoss on_loss) { on_loss_ = std::move(on_loss); }
+  // For who carries its messages.
+  [[nodiscard]] virtual replay::Journal& journal() = 0;
+  [[nodiscard]] virtual replay::DeadlockCheck& deadlocks() = 0;
+  virtual void on_loss(OnLoss on_loss) = 0;
 
   // Whether it is a replacement that has not left restore(); that computes again what the lost rank had computed.
-  [[nodiscard]] bool replaces() const { return journal_.is_replacement(); }
-  [[nodiscard]] bool catches_up() const { return journal_.catches_up(); }
+  [[nodiscard]] virtual bool replaces() const = 0;
+  [[nodiscard]] virtual bool catches_up() const = 0;
+  // Whether its application does what the lost rank's has done: from restore() on, until it has caught up.
+  [[nodiscard]] virtual bool computes_again() const = 0;
   // Whether sums over all ranks have to be compared, since ranks have rolled back alone. The same on all ranks.
-  [[nodiscard]] bool is_unchecked() const { return journal_.unchecked_since().has_value(); }
+  [[nodiscard]] virtual bool is_unchecked() const = 0;
   // Why a failure would make all ranks roll back; nothing: this rank can continue its call.
-  [[nodiscard]] std::optional<Obstacle> why_all_roll_back() const;
-  [[nodiscard]] Rank number() const { return setting_.rank; }
+  [[nodiscard]] virtual std::optional<Obstacle> why_all_roll_back() const = 0;
+  [[nodiscard]] virtual Rank number() const = 0;
   [[nodiscard]] RankState state() const {
     return {replaces() ? Origin::replacement : Origin::first, catches_up(), is_unchecked()};
   }
 
   // The application does what is not replayed; `what`: as in "rank 3 calls wait()", without the rank.
-  void obstruct(const std::string& what, Until until);
+  virtual void obstruct(const std::string& what, Until until) = 0;
   // The job is to end: all ranks stop together.
-  void note_stop_signal();
+  virtual void note_stop_signal() = 0;
   // All ranks roll back, since this one does what it cannot do otherwise; `what`: as above. An error, or an exception.
-  [[nodiscard]] Status rolls_back(const std::string& what);
+  [[nodiscard]] virtual Status rolls_back(const std::string& what) = 0;
   // After an error of a call: repairs the job if a process has died. True: this rank repeats the call.
-  [[nodiscard]] bool stays_after(const Error& error);
+  [[nodiscard]] virtual bool stays_after(const Error& error) = 0;
 
-  // A call begins to wait for other ranks.
-  [[nodiscard]] replay::LongWait begin_wait() { return {journal_, deadlocks_, setting_.limit}; }
-  // Waits for other ranks, which may never come if a replacement has exchanged other messages than the dead rank.
-  // `wait`: waits until what it gets is true. `call`: that waits. Requires: is_unchecked().
+  // `call` begins to wait for other ranks, which may never come if a replacement has exchanged other messages than the
+  // dead rank. What this returns is to be called again and again: it says so, or nothing while it may wait on.
+  using Patience = std::function<std::optional<std::string>()>;
+  [[nodiscard]] virtual Patience begin_patience(const std::string& call) = 0;
+  // Waits for other ranks with such patience. `wait`: waits until what it gets is true. Requires: is_unchecked().
   using Wait = std::function<Status(const std::function<bool()>& is_over)>;
-  [[nodiscard]] Status wait_patiently(const std::function<bool()>& done, const std::string& call, const Wait& wait);
+  [[nodiscard]] virtual Status wait_patiently(const std::function<bool()>& done, const std::string& call,
+                                              const Wait& wait) = 0;
   // Compares the sums. communication: they differ, so all ranks roll back. Requires: is_unchecked(). Collective.
-  [[nodiscard]] Status check_messages(const Wait& wait);
+  [[nodiscard]] virtual Status check_messages(const Wait& wait) = 0;
 
   // Whether some rank had begun this snapshot() call before a failure; and what it answers then.
-  [[nodiscard]] bool is_past(std::uint64_t call) const { return call <= journal_.past(); }
-  [[nodiscard]] std::optional<Version> answer_of(std::uint64_t call) const;
+  [[nodiscard]] virtual bool is_past(std::uint64_t call) const = 0;
+  [[nodiscard]] virtual std::optional<Version> answer_of(std::uint64_t call) const = 0;
   // A snapshot() call begins. `reached`: the newest snapshot at each level, which may make a part of the log void.
-  void enters(std::uint64_t call, const std::function<Version(LevelId)>& reached);
+  virtual void enters(std::uint64_t call, const std::function<Version(LevelId)>& reached) = 0;
+  // That call takes a snapshot of this version.
+  virtual void takes(std::uint64_t call, Version version) = 0;
+  // How much its log has grown: whether a snapshot is needed before it is full, and what was logged since restore(), in
+  // millionths of its room. To be called at each snapshot().
+  struct LogGrowth {
+    bool fills = false;
+    std::uint64_t logged_millionths = 0;
+  };
+  [[nodiscard]] virtual LogGrowth note_log_growth() = 0;
   // A snapshot is taken at `level`, because a log will soon be full.
-  void note_full_log(LevelId level);
+  virtual void note_full_log(LevelId level) = 0;
 
   // What was meant for each level, and was under way in a failure after which this rank stays, may never get there.
-  void drops(const Versions& meant, const std::function<Version(LevelId)>& reached);
-  [[nodiscard]] bool is_dropped(LevelId level, Version meant, Version reached) const;
+  virtual void drops(const Versions& meant, const std::function<Version(LevelId)>& reached) = 0;
+  [[nodiscard]] virtual bool is_dropped(LevelId level, Version meant, Version reached) const = 0;
 
   // Survivors ship to each replacement what the dead rank exchanged before restore(). Collective.
-  [[nodiscard]] Status settle_prologue();
+  [[nodiscard]] virtual Status settle_prologue() = 0;
   // All ranks have restored together, and begin new logs at this snapshot() call. Collective.
-  [[nodiscard]] Status begins(std::uint64_t call);
+  [[nodiscard]] virtual Status begins(std::uint64_t call) = 0;
   struct Settled {
     std::uint64_t newest = 0;  // snapshot() calls that the rank which has made most has begun
     Version last_version;      // the highest that a rank has used
-    std::vector<replay::Repeated> again;
   };
   // A survivor ships to replacements, which have restored a snapshot of the call `epoch`, what they need. `calls`: of
   // snapshot() that it has begun; `last`: the highest version that it has used. Collective: a replacement takes over.
-  [[nodiscard]] Result<Settled> settle(std::uint64_t epoch, std::uint64_t calls, Version last);
+  [[nodiscard]] virtual Result<Settled> settle(std::uint64_t epoch, std::uint64_t calls, Version last) = 0;
+  // Then: what it has to send again. For who carries its messages; empty the second time.
+  [[nodiscard]] virtual std::vector<replay::Repeated> take_repeated() = 0;
   // A replacement has restored: takes what survivors ship, and catches up from now on. `completed`: whether it has its
   // objects and files. communication: not all can continue. Collective.
-  [[nodiscard]] Result<Settled> takes_over(std::uint64_t epoch, Version last, const Status& completed);
+  [[nodiscard]] virtual Result<Settled> takes_over(std::uint64_t epoch, Version last, const Status& completed) = 0;
   // Steps of a replacement are recomputed together with spares, if there are some. Returns the snapshot() calls that
   // have been made then; nothing: it computes alone.
-  [[nodiscard]] std::optional<std::uint64_t> recompute();
+  [[nodiscard]] virtual std::optional<std::uint64_t> recompute() = 0;
   // All ranks have finished.
-  void ends() { choices_.remove(*world_->local); }
-
- private:
-  void open_spill();
-  void look_whether_caught_up();
-
-  struct CatchUp {
-    Trace::Span span;
-    std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
-  };
-
-  const Setting setting_;
-  Repairs& repairs_;
-  replay::Journal journal_;
-  replay::DeadlockCheck deadlocks_;  // while it is in a world
-  ChoiceRecord choices_;
-  std::optional<OnLoss> on_loss_;
-  std::optional<World> world_;
-  std::optional<CatchUp> catch_up_;  // since it has rolled back alone, while it is in that world
-  Versions dropped_ = {};
-  bool log_has_filled_ = false;  // before it was cut
+  virtual void ends() = 0;
 };
 
 }  // namespace cairn::rollback

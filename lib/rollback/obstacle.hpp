@@ -1,22 +1,14 @@
 // What the application does that local rollback does not replay ([recovery] rollback = lost), and what else makes all
-// ranks roll back. Local.
+// ranks roll back.
 #pragma once
 
 #include <cstdint>
 #include <string>
 
-#include "base/ids.hpp"
-#include "base/log.hpp"
-#include "replay/journal.hpp"
+namespace cairn::rollback {
 
-namespace cairn {
-
-// Notes it in the journal of this rank, and logs it once: application rank 0 as information, other ranks for debugging,
-// since all ranks often do the same. `what` names the rank and the call.
-void note_obstacle(replay::Journal& journal, const Log& log, Rank rank, const std::string& what,
-                   replay::Journal::Until until);
-
-namespace rollback {
+// How long it does: until a snapshot that is taken later is safe, or for good.
+enum class Until { next_snapshot, end };
 
 // Why a process cannot continue where a failure has struck it.
 struct Obstacle {
@@ -26,5 +18,4 @@ struct Obstacle {
   Weight weight = Weight::none;
 };
 
-}  // namespace rollback
-}  // namespace cairn
+}  // namespace cairn::rollback

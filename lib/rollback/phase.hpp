@@ -1,8 +1,6 @@
 // Where a process is in the repair of its job, and what can be true of its rank there. Pure.
 #pragma once
 
-#include "replay/origin.hpp"
-
 namespace cairn::rollback {
 
 enum class Phase {
@@ -13,7 +11,9 @@ enum class Phase {
   joined,     // its rank is in the repaired world; the ranks have not voted yet whether all can continue
 };
 
-using replay::Origin;
+// How a process has come to be an application rank. A replacement is one until it has restored, and has taken what
+// survivors shipped to it. Then it is a rank like the others, which may have to catch up.
+enum class Origin { first, replacement };
 
 struct RankState {
   Origin origin = Origin::first;

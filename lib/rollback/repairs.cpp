@@ -1,6 +1,5 @@
 #include "rollback/repairs.hpp"
 
-#include <memory>
 #include <utility>
 
 #include <fmt/format.h>
@@ -65,9 +64,8 @@ Status Repairs::join(LoggedRank& rank) {
   if (auto joined = host_.join_world(); !joined) return joined;
   if (auto shipped = rank.settle_prologue(); !shipped) return shipped;
   if (auto made = host_.adopt(); !made) return made;
-  auto again = host_.settle_offer();
-  if (!again) return fail(again.error());
-  host_.go_on(std::move(*again));
+  if (auto shipped = host_.settle_offer(); !shipped) return shipped;
+  host_.go_on();
   return {};
 }
 
@@ -83,11 +81,11 @@ bool Repairs::settled(bool ok) {
 std::function<void()> Repairs::impatience() {
   LoggedRank* const rank = host_.rank();
   if (rank == nullptr || !rank->is_unchecked()) return {};
-  return [this, rank, wait = std::make_shared<replay::LongWait>(rank->begin_wait())] {
+  return [this, rank, patience = rank->begin_patience("finalize()")] {
     if (host_.is_alarmed()) return;
-    const auto verdict = wait->look([] { return replay::DeadlockCheck::Needs{}; });
-    if (verdict == replay::LongWait::Verdict::goes_on) return;
-    rank->obstruct(wait->text(verdict, "finalize()"), Until::next_snapshot);
+    const auto hopeless = patience();
+    if (!hopeless) return;
+    rank->obstruct(*hopeless, Until::next_snapshot);
     host_.alarm();
   };
 }

@@ -18,6 +18,7 @@
 #include "config/config.hpp"
 #include "level/level.hpp"
 #include "recover/store_memory.hpp"
+#include "rollback/logged_rank.hpp"
 #include "session/handover.hpp"
 #include "session/world_mode.hpp"
 #include "store/store.hpp"
@@ -28,6 +29,10 @@ namespace cairn {
 namespace rollback {
 class Repairs;
 }
+
+// Makes an application rank of which the messages are logged. `repairs` must outlive it.
+using MakeLoggedRank = std::function<std::unique_ptr<rollback::LoggedRank>(rollback::LoggedRank::Setting setting,
+                                                                           rollback::Repairs& repairs)>;
 
 // What is known already if a job repairs itself while it runs: the loss of a peer then makes all ranks roll back, and
 // is not an error.
@@ -58,6 +63,8 @@ struct Environment {
   std::optional<RepairedWorld> repaired = std::nullopt;
   // Where the job repairs itself: this process's part in that. It must outlive the session.
   rollback::Repairs* repairs = nullptr;
+  // Empty: this library has no local rollback.
+  MakeLoggedRank logs_messages = {};
   // The processes that were started for this session, which must have exactly these; none: unknown.
   std::optional<StartedNumbers> started = std::nullopt;
   // Only some of the job's processes open this session.

@@ -173,7 +173,7 @@ Result<std::optional<Version>> SessionImpl::snapshot_now(std::optional<LevelId> 
   } else {
     const auto start = state_.setting.clock();
     taken = Version{++state_.application.last_version.value};
-    if (state_.logged) state_.logged->journal().takes(state_.application.calls, taken->value);
+    if (state_.logged) state_.logged->takes(state_.application.calls, *taken);
     span.set_version(*taken);
     take_label_of_failed_snapshot(state_.application.notes, state_.link());
     auto written = write_snapshot(state_, *taken, *due);

@@ -94,7 +94,7 @@ class SessionImpl {
   [[nodiscard]] Status reconnect(const Environment& environment);
   // A survivor waits while the lost ranks restore, and ships them what they need. Returns the messages that it has to
   // send again. Collective among the ranks: a replacement does its part in restore().
-  [[nodiscard]] Result<std::vector<replay::Repeated>> restore_lost();
+  [[nodiscard]] Status restore_lost();
   // Compares what ranks have exchanged, if some have rolled back alone. Collective among them.
   [[nodiscard]] Status check_messages();
 

@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "rollback/absent.hpp"
 #include "session/session_errors.hpp"
 #include "session/session_impl.hpp"
 #include "session/shared_setup.hpp"
@@ -17,6 +18,9 @@ Result<std::unique_ptr<SessionImpl>> SessionImpl::open(const Environment& enviro
   auto config = share_config(environment);
   if (!config) return fail(config.error());
   const Log log(config->log.level);
+  const bool is_logged =
+      environment.repairs != nullptr && config->recovery.rollback == Config::Recovery::Rollback::lost;
+  if (is_logged && !environment.logs_messages) return fail(rollback::absent());
   auto connection = connect(environment, *config, log);
   if (!connection) return fail(connection.error());
   if (!*connection) return nullptr;
@@ -31,10 +35,9 @@ Result<std::unique_ptr<SessionImpl>> SessionImpl::open(const Environment& enviro
       .auto_levels = AutoLevels::make(*config, life.usable, life.incarnation, topology.node_count(), life.measured),
       .last_version = life.last_version};
   std::unique_ptr<rollback::LoggedRank> logged;
-  if (environment.repairs != nullptr && config->recovery.rollback == Config::Recovery::Rollback::lost)
-    logged = std::make_unique<rollback::LoggedRank>(
-        rollback::LoggedRank::Setting{
-            .rank = application.rank, .replay = config->replay, .limit = config->recovery.limit, .log = log},
+  if (is_logged)
+    logged = environment.logs_messages(
+        {.rank = application.rank, .replay = config->replay, .limit = config->recovery.limit, .log = log},
         *environment.repairs);
   SessionState::Setting setting{.config = std::move(*config),
                                 .log = log,

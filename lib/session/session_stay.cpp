@@ -68,7 +68,7 @@ Status SessionImpl::begin_log(const Status& completed) {
   return {};
 }
 
-Result<std::vector<replay::Repeated>> SessionImpl::restore_lost() {
+Status SessionImpl::restore_lost() {
   Application& app = state_.application;
   std::uint64_t epoch = app.calls;
   const auto start = state_.setting.clock();
@@ -90,7 +90,7 @@ Result<std::vector<replay::Repeated>> SessionImpl::restore_lost() {
   go_on_from(*settled);
   // As the replacement does: all ranks have to choose the same levels.
   if (app.auto_levels) app.auto_levels->restored(highest_needed(*accepted), state_.setting.clock() - start);
-  return std::move(settled->again);
+  return {};
 }
 
 void SessionImpl::go_on_from(const rollback::LoggedRank::Settled& settled) {

@@ -40,10 +40,11 @@ Result<LevelSet> levels_by_rule(SessionState& session) {
   if (!ready) return fail(ready.error());
   if (!*ready) return fail(all_take_part(session).error());
   auto beat = session.pulse()->call([&] {
+    const auto log = session.logged ? session.logged->note_log_growth() : rollback::LoggedRank::LogGrowth{};
     return Pulse::Mine{
         .stop = is_asked_to_stop(session.setting.config.restart),
-        .log_fills = session.logged && session.logged->journal().note_growth(),
-        .logged = session.logged ? session.logged->journal().logged_millionths() : 0,
+        .log_fills = log.fills,
+        .logged = log.logged_millionths,
         .asked_for = session.link().take_snapshot_now(),
         .costs = session.application.auto_levels ? session.application.auto_levels->meter().costs() : RankCosts{},
     };

@@ -80,9 +80,7 @@ class WatchedStore final : public Store {
   }
   Status remove(const FileName& name) override { return counted_(store_->remove(name)); }
   Status remove_directory(const DirName& name) override { return counted_(store_->remove_directory(name)); }
-  Status remove_directory_later(const DirName& name) override {
-    return counted_(store_->remove_directory_later(name));
-  }
+  Status remove_directory_later(const DirName& name) override { return counted_(store_->remove_directory_later(name)); }
   Status rename_directory(const DirName& from, const DirName& to) override {
     return counted_(store_->rename_directory(from, to));
   }

@@ -1,4 +1,4 @@
-// What a job on another number of ranks reports and logs, and when a failure makes all of its ranks roll back.
+// What a job on another number of ranks reports and logs.
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -133,34 +133,6 @@ TEST(ElasticReport, names_a_region_without_a_kind_if_as_many_ranks_have_other_pa
       }
       session.snapshot();
       session.wait(LevelId::local);
-    });
-  }
-}
-
-// A replacement would need the regions of others.
-TEST(ElasticReport, lets_a_failure_roll_back_all_ranks_until_there_is_a_snapshot_of_their_number) {
-  Job job({3, 3}, elastic_settings(""));
-  take_grid_steps(job, 2);
-  job.configure(elastic_settings("", "[recovery]\nmode = respawn\nrollback = lost\n"));
-  job.can_be_repaired = true;
-  for (const bool other_ranks : {false, true}) {
-    SCOPED_TRACE(other_ranks);
-    if (other_ranks) job.reshape({2, 3});
-    job.run_well_and_die([&](JobSession& session) {
-      Grid grid(session);
-      EXPECT_EQ(grid.restore(), 2U);
-      const auto obstacle = [&] { return session.impl().logged()->journal().obstacle(); };
-      if (!other_ranks) {
-        EXPECT_EQ(obstacle(), std::nullopt);
-        return;
-      }
-      EXPECT_THAT(obstacle().value_or(""), HasSubstr("exchanged regions"));
-      const auto version = grid.advance();
-      ASSERT_TRUE(version);
-      while (session.safe_version(LevelId::local) < *version) {
-      }
-      grid.advance();
-      EXPECT_EQ(obstacle(), std::nullopt);
     });
   }
 }

@@ -51,6 +51,15 @@ TEST_P(Opening, ends_on_every_rank_when_one_bell_cannot_be_opened) {
   EXPECT_GE(failed, 3U) << "each process of the node has a bell";
 }
 
+TEST(OpeningWithoutLocalRollback, refuses_what_needs_it_on_every_process) {
+  Job job({2, 2}, "[recovery]\nmode = respawn\nrollback = lost\n");
+  job.can_be_repaired = true;
+  job.has_local_rollback = false;
+  EXPECT_THAT(thrown_by([&] { job.run([](JobSession&) {}); }),
+              Fails(ErrorKind::config, {"rollback = lost", "built without local rollback"}));
+  EXPECT_EQ(job.errors().size(), 4U);
+}
+
 TEST(OpeningWithThreads, ends_on_every_rank_when_mpi_allows_one_of_them_no_threads) {
   Job job({2, 2}, "[head]\nmode = thread\n");
   job.threads_may_communicate = [](std::uint32_t world_rank) { return world_rank != 2; };

@@ -104,7 +104,7 @@ void StayCarrier::wait_all(const Received& received) {
 
 void StayCarrier::wait(std::uint64_t seen, std::optional<replay::LongWait>& long_wait) {
   if (!logged().is_unchecked()) return setting_.network.wait_for_news(seen);
-  if (!long_wait) long_wait.emplace(logged().begin_wait());
+  if (!long_wait) long_wait.emplace(journal(), logged().deadlocks(), setting_.limit);
   const auto verdict = long_wait->look([this] { return needs(); });
   if (verdict == replay::LongWait::Verdict::goes_on) return setting_.network.wait_a_little(seen);
   journal().obstructs(long_wait->text(verdict, "a call"), replay::Journal::Until::next_snapshot);
@@ -197,10 +197,11 @@ void StayCarrier::harvest() {
 }
 
 // What is sent is in the log, and so among that which is sent again, or its receiver has it.
-void StayCarrier::goes_on(std::vector<replay::Repeated> again) {
+void StayCarrier::goes_on() {
   for (Pending& pending : pending_)
     if (pending.sends) pending.is_complete = true;
-  for (replay::Repeated& message : again) (void)setting_.network.send(me(), message.number, std::move(message.payload));
+  for (replay::Repeated& message : logged().take_repeated())
+    (void)setting_.network.send(me(), message.number, std::move(message.payload));
 }
 
 }  // namespace cairn::test

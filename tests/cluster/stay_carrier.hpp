@@ -4,6 +4,7 @@
 // Belongs to one thread.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -13,6 +14,9 @@
 #include <vector>
 
 #include "base/bytes.hpp"
+#include "replay/deadlock_check.hpp"
+#include "replay/journal.hpp"
+#include "replay/long_wait.hpp"
 #include "replay/program.hpp"
 #include "session/session_impl.hpp"
 #include "stay_network.hpp"
@@ -28,6 +32,7 @@ class StayCarrier {
     std::function<bool()> is_troubled;
     // Repairs the job. True: this rank continues its call. Otherwise the application rolls back.
     std::function<bool()> stays;
+    std::chrono::milliseconds limit;  // of a catch-up that stands still
     // All ranks are to leave this world.
     std::function<void()> cut;
     // An operation begins: throws if the process dies there.
@@ -46,8 +51,8 @@ class StayCarrier {
 
   // A survivor leaves the world: some of what has come is received yet.
   void harvest();
-  // It is in the next one: what is pending goes on, and these messages are sent again.
-  void goes_on(std::vector<replay::Repeated> again);
+  // It is in the next one: what is pending goes on, and what the rank has to is sent again.
+  void goes_on();
 
  private:
   struct Pending {

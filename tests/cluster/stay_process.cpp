@@ -3,7 +3,9 @@
 #include <exception>
 #include <utility>
 
+#include "logged/helper_group.hpp"
 #include "session/exception.hpp"
+#include "support/log_messages.hpp"
 
 namespace cairn::test {
 
@@ -14,6 +16,26 @@ struct StayProcess::Opened {
 
   [[nodiscard]] SessionImpl& impl() const { return session->impl(); }
 };
+
+namespace {
+
+class CountingHelpers final : public rollback::Helpers {
+ public:
+  CountingHelpers(Setting setting, std::uint32_t& recomputed) : group_(std::move(setting)), recomputed_(recomputed) {}
+  [[nodiscard]] Result<std::vector<replay::PartResult>> recompute(const replay::LostSteps& steps,
+                                                                  const SplitState& split) override {
+    auto parts = group_.recompute(steps, split);
+    if (parts) ++recomputed_;
+    return parts;
+  }
+  void help() override { group_.help(); }
+
+ private:
+  rollback::HelperGroup group_;
+  std::uint32_t& recomputed_;
+};
+
+}  // namespace
 
 StayProcess::StayProcess(const Job& job, StayPool::Process number, std::uint64_t death) : job_(job), number_(number) {
   plan_->first_failing = death;
@@ -92,7 +114,8 @@ Environment StayProcess::environment() {
       .clock = [number = number_] { return real_time(number); },
       .memory = memory_,
       .repaired = std::move(world),
-      .repairs = &repairs_};
+      .repairs = &repairs_,
+      .logs_messages = log_messages()};
   environment.look_at_host = [] { return HostState{}; };
   return environment;
 }
@@ -109,6 +132,7 @@ void StayProcess::open() {
                                                          .network = job_.network,
                                                          .is_troubled = [this] { return is_alarmed(); },
                                                          .stays = [this] { return repairs_.stays(); },
+                                                         .limit = job_.config.recovery.limit,
                                                          .cut = [this] { alarm(); },
                                                          .begins = [this](const auto& what) { begins(what); },
                                                          .seed = job_.seed * 1000 + number_});
@@ -204,9 +228,9 @@ Status StayProcess::join_world() {
   return opened_->impl().reconnect(environment());
 }
 
-Result<std::vector<replay::Repeated>> StayProcess::settle_offer() { return opened_->impl().restore_lost(); }
+Status StayProcess::settle_offer() { return opened_->impl().restore_lost(); }
 
-void StayProcess::go_on(std::vector<replay::Repeated> again) { opened_->carrier->goes_on(std::move(again)); }
+void StayProcess::go_on() { opened_->carrier->goes_on(); }
 
 Status StayProcess::check_messages() { return opened_->impl().check_messages(); }
 
@@ -215,22 +239,15 @@ void StayProcess::form_helper_team() {
   helpers_.reset();
   const auto team = job_.pool.helpers(number_);
   if (!team) return;
-  helpers_ = std::make_unique<rollback::Helpers>(rollback::Helpers::Setting{
-      .comm = std::make_unique<FaultyComm>(team->world->member(team->me), plan_),
-      .is_gone = [this, team](std::uint32_t member) { return job_.pool.is_dying(team->processes.at(member)); },
-      .limit = job_.config.recovery.limit,
-      .compute = job_.compute_part,
-      .me = "a process",
-      .log = Log::silent()});
-}
-
-StayProcess::Recompute StayProcess::recompute() {
-  if (!helpers_) return {};
-  return [this](const auto& steps, const auto& split) {
-    auto parts = helpers_->recompute(steps, split);
-    if (parts) ++recomputed_;
-    return parts;
-  };
+  helpers_ = std::make_unique<CountingHelpers>(
+      rollback::Helpers::Setting{
+          .comm = std::make_unique<FaultyComm>(team->world->member(team->me), plan_),
+          .is_gone = [this, team](std::uint32_t member) { return job_.pool.is_dying(team->processes.at(member)); },
+          .limit = job_.config.recovery.limit,
+          .compute = job_.compute_part,
+          .me = "a process",
+          .log = Log::silent()},
+      recomputed_);
 }
 
 }  // namespace cairn::test

@@ -85,12 +85,12 @@ class StayProcess : private rollback::Host {
   [[nodiscard]] bool leave_world() override;
   [[nodiscard]] Status join_world() override;
   [[nodiscard]] Status adopt() override { return {}; }
-  [[nodiscard]] Result<std::vector<replay::Repeated>> settle_offer() override;
-  void go_on(std::vector<replay::Repeated> again) override;
+  [[nodiscard]] Status settle_offer() override;
+  void go_on() override;
   [[nodiscard]] Status check_messages() override;
   void begins(const std::string& operation);
   void form_helper_team();
-  [[nodiscard]] Recompute recompute() override;
+  [[nodiscard]] rollback::Helpers* helpers() override { return helpers_.get(); }
 
   const Job& job_;
   StayPool::Process number_;

@@ -160,7 +160,7 @@ TEST(StaleHandles, are_replaced_in_all_arguments_of_a_call) {
                           .limit = std::chrono::minutes(1),
                           .log = Log::silent()},
                          lifeline);
-  carrier.goes_on(twin, own, lifeline, {});
+  carrier.goes_on(twin, own, lifeline);
   if (me >= last - 1) {
     const tap::Carrying carrying(carrier);
     MPI_Comm both = MPI_COMM_NULL;
@@ -238,7 +238,7 @@ TEST_F(ReplacedMember, gets_the_same_communicators_without_the_others) {
                               .log = Log::silent()},
                              std::make_shared<Lifeline>(MPI_COMM_NULL, MPI_COMM_NULL));
   MessageCarrier& mine = replaces ? replacement : *carrier_;
-  ASSERT_TRUE(mine.communicators().make_again(*ranks, twin));
+  ASSERT_TRUE(mine.make_again(*ranks, twin));
   if (replaces) {
     const std::vector<MPI_Comm> before = all();
     carrying_.emplace(replacement);

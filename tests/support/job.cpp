@@ -16,6 +16,7 @@
 #include "rollback/repairs.hpp"
 #include "session/exception.hpp"
 #include "session/session_impl.hpp"
+#include "support/log_messages.hpp"
 #include "support/temp_directory.hpp"
 #include "support/unstruck_host.hpp"
 
@@ -178,6 +179,7 @@ void Job::start(const std::function<void(JobSession&)>& application, bool die) {
     if (can_be_repaired) {
       environment.repaired = repaired_world(config);
       environment.repairs = &repairs;
+      if (has_local_rollback) environment.logs_messages = log_messages();
     }
     auto opened = SessionImpl::open(environment);
     if (!opened) {

@@ -94,6 +94,8 @@ class Job {
   bool has_ended = false;
   // A job whose lost ranks could be replaced, as under cairn::run.
   bool can_be_repaired = false;
+  // Whether local rollback is there then, if Cairn was built with it.
+  bool has_local_rollback = true;
   LeaveMark leave_mark;
   // Whether MPI gives a world rank MPI_THREAD_MULTIPLE; empty: all of them.
   std::function<bool(std::uint32_t world_rank)> threads_may_communicate;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <functional>
-#include <vector>
 
 #include "base/error.hpp"
 #include "rollback/host.hpp"
@@ -24,12 +23,10 @@ class UnstruckHost final : public rollback::Host {
   [[nodiscard]] bool leave_world() override { return false; }
   [[nodiscard]] Status join_world() override { return fail(Code::communication, "no process has died"); }
   [[nodiscard]] Status adopt() override { return join_world(); }
-  [[nodiscard]] Result<std::vector<replay::Repeated>> settle_offer() override {
-    return fail(Code::communication, "no process has died");
-  }
-  void go_on(std::vector<replay::Repeated> /*again*/) override {}
+  [[nodiscard]] Status settle_offer() override { return join_world(); }
+  void go_on() override {}
   [[nodiscard]] Status check_messages() override { return {}; }
-  [[nodiscard]] Recompute recompute() override { return {}; }
+  [[nodiscard]] rollback::Helpers* helpers() override { return nullptr; }
 };
 
 }  // namespace cairn::test

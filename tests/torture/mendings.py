@@ -766,12 +766,12 @@ MENDINGS = [
 
     # Only the lost ranks roll back.
     Mending("a failure that strikes a call of the session makes all ranks roll back", [
-        Edit("lib/rollback/logged_rank.cpp",
+        Edit("lib/logged/journaled_rank.cpp",
              "error.code == Code::communication && repairs_.stays();",
              "error.code == Code::communication && false;"),
     ], seen_by="Stay.comes_to_the_same_result_whichever_operation_a_rank_dies_at", test="cluster_stay"),
     Mending("a replacement takes snapshots again in calls that others have made", [
-        Edit("lib/rollback/logged_rank.hpp",
+        Edit("lib/logged/journaled_rank.hpp",
              "return call <= journal_.past();",
              "return call < journal_.past();"),
     ], seen_by="Stay.comes_to_the_same_result_whichever_operation_a_rank_dies_at", test="cluster_stay"),
@@ -781,27 +781,27 @@ MENDINGS = [
              "[&](LevelId) { return state_.application.last_version; });\n}\n\n// A replacement"),
     ], seen_by="Stay.comes_to_the_same_result_whichever_operation_a_rank_dies_at", test="cluster_stay"),
     Mending("survivors do not ship what the dead rank exchanged before restore()", [
-        Edit("lib/rollback/logged_rank_settle.cpp",
+        Edit("lib/logged/journaled_rank_settle.cpp",
              "    if ((*told)[rank].front() != std::byte{0}) out[rank] = journal_.prologue_for(rank);\n",
              "    if ((*told)[rank].front() == std::byte{2}) out[rank] = journal_.prologue_for(rank);\n"),
     ], seen_by="Stay.comes_to_the_same_result_whichever_operation_a_rank_dies_at", test="cluster_stay"),
     Mending("messages that do not match after a failure are not noticed", [
-        Edit("lib/rollback/logged_rank.cpp",
+        Edit("lib/logged/journaled_rank.cpp",
              "  if (sum == 0) {\n    journal_.is_checked();\n",
              "  if (sum != 1) {\n    journal_.is_checked();\n"),
     ], seen_by="Stay.lets_all_ranks_roll_back_when_a_replacement_diverges", test="cluster_stay"),
     Mending("a rank that is replaced on another node does not get the record of what it received from any rank", [
-        Edit("lib/rollback/choice_record.cpp",
+        Edit("lib/logged/choice_record.cpp",
              "agreement.stamp, epoch)) out[rank] = encode(*found);\n",
              "agreement.stamp + 1, epoch)) out[rank] = encode(*found);\n"),
     ], seen_by="Stay.comes_to_the_same_result_when_the_replacement_is_on_another_node", test="cluster_stay"),
     Mending("ranks do not know when their records of receives from any rank began", [
-        Edit("lib/rollback/choice_record.cpp",
+        Edit("lib/logged/choice_record.cpp",
              "  journal_.has_stamp(stamp);\n",
              ""),
     ], seen_by="Stay.comes_to_the_same_result_when_the_replacement_is_on_another_node", test="cluster_stay"),
     Mending("ranks do not tell senders what they received from any rank before restore()", [
-        Edit("lib/rollback/logged_rank_settle.cpp",
+        Edit("lib/logged/journaled_rank_settle.cpp",
              "  journal_.prologue().keep_choices(std::move(*choices));\n",
              ""),
     ], seen_by="StaySeeds.come_to_the_same_results", test="cluster_stay"),
@@ -865,13 +865,13 @@ MENDINGS = [
              "false;\n    stage_"),
     ], seen_by="Stay.lets_all_ranks_roll_back_when_a_replacement_diverges", test="cluster_stay"),
     Mending("a replacement whose record of receives from any rank is lost receives whatever comes", [
-        Edit("lib/rollback/choice_record.cpp",
+        Edit("lib/logged/choice_record.cpp",
              "  if (!known) journal_.choices().knows_nothing();\n",
              ""),
     ], seen_by="StayLost.lets_all_ranks_roll_back_where_what_a_lost_rank_has_received_is_not_known",
        test="cluster_stay"),
     Mending("a log that is to survive the loss of nodes is cut at a snapshot at L1", [
-        Edit("lib/rollback/logged_rank.cpp",
+        Edit("lib/logged/journaled_rank.cpp",
              "    if (level > LevelId::local || !survives_nodes) safe",
              "    if (level >= LevelId::local || !survives_nodes) safe"),
     ], seen_by="Stay.comes_to_the_same_result_when_a_node_is_lost", test="cluster_stay"),

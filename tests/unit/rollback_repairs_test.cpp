@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "rollback/logged_rank.hpp"
+#include "logged/journaled_rank.hpp"
 #include "rollback/repairs.hpp"
 
 namespace cairn::rollback {
@@ -84,12 +84,10 @@ class NotingHost : public Host {
     return joined;
   }
   [[nodiscard]] Status adopt() override { return {}; }
-  [[nodiscard]] Result<std::vector<replay::Repeated>> settle_offer() override {
-    return std::vector<replay::Repeated>{};
-  }
-  void go_on(std::vector<replay::Repeated> /*again*/) override { events.emplace_back("go on"); }
+  [[nodiscard]] Status settle_offer() override { return {}; }
+  void go_on() override { events.emplace_back("go on"); }
   [[nodiscard]] Status check_messages() override { return {}; }
-  [[nodiscard]] Recompute recompute() override { return {}; }
+  [[nodiscard]] Helpers* helpers() override { return nullptr; }
 
  private:
   bool alarmed_ = false;
@@ -106,7 +104,8 @@ class RepairsTest : public testing::Test {
 
   NotingHost host_;
   Repairs repairs_{host_};
-  LoggedRank rank_{{.rank = Rank{0}, .replay = {}, .limit = std::chrono::seconds(1), .log = Log::silent()}, repairs_};
+  JournaledRank rank_{{.rank = Rank{0}, .replay = {}, .limit = std::chrono::seconds(1), .log = Log::silent()},
+                      repairs_};
 };
 
 TEST_F(RepairsTest, rank_with_an_obstacle_leaves_its_call_and_tells_why_at_the_meeting) {
@@ -170,8 +169,8 @@ TEST_F(RepairsTest, replacement_that_finishes_without_restore_makes_all_roll_bac
   repairs_.leaves();
   repairs_.rolls_back();
   repairs_.opens();
-  LoggedRank replacement({.rank = Rank{3}, .replay = {}, .limit = std::chrono::seconds(1), .log = Log::silent()},
-                         repairs_);
+  JournaledRank replacement({.rank = Rank{3}, .replay = {}, .limit = std::chrono::seconds(1), .log = Log::silent()},
+                            repairs_);
   host_.logged = &replacement;
   EXPECT_EQ(repairs_.phase(), Phase::joined);
   EXPECT_TRUE(replacement.replaces());

@@ -6,10 +6,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "logged/journaled_rank.hpp"
 #include "replay/exchange.hpp"
+#include "replay/part_order.hpp"
 #include "replay/standing.hpp"
-#include "rollback/logged_rank.hpp"
-#include "rollback/part_computer.hpp"
+#include "rollback/helpers.hpp"
 
 namespace cairn::rollback {
 namespace {
@@ -34,7 +35,7 @@ void log_who_rolls_back(const Log& log, Rank me, const replay::Agreement& agreem
 
 }  // namespace
 
-Status LoggedRank::settle_prologue() {
+Status JournaledRank::settle_prologue() {
   const bool is_lost = replaces();
   const std::byte mine{is_lost ? std::uint8_t{1} : std::uint8_t{0}};
   const auto told = world_->ranks.allgather({&mine, 1});
@@ -47,7 +48,7 @@ Status LoggedRank::settle_prologue() {
   return is_lost ? journal_.replays_prologue(*shipped, static_cast<std::uint32_t>(told->size())) : Status{};
 }
 
-Status LoggedRank::begins(std::uint64_t call) {
+Status JournaledRank::begins(std::uint64_t call) {
   repairs_.host().passes_restore();
   auto choices = replay::exchange(world_->ranks, journal_.prologue().choices_by_peer());
   if (!choices) return fail(choices.error());
@@ -57,7 +58,7 @@ Status LoggedRank::begins(std::uint64_t call) {
   return choices_.begin(world_->ranks, *world_->local);
 }
 
-Result<LoggedRank::Settled> LoggedRank::settle(std::uint64_t epoch, std::uint64_t calls, Version last) {
+Result<LoggedRank::Settled> JournaledRank::settle(std::uint64_t epoch, std::uint64_t calls, Version last) {
   const auto told = world_->ranks.allgather(encode(journal_.standing(calls, last.value)));
   if (!told) return fail(told.error());
   std::vector<replay::Standing> standings;
@@ -82,10 +83,11 @@ Result<LoggedRank::Settled> LoggedRank::settle(std::uint64_t epoch, std::uint64_
   // A replacement does not know for which levels the dead rank has meant it.
   if (is_lost) dropped_.fill(last);
   log_who_rolls_back(setting_.log, setting_.rank, *agreement, epoch, *shipped);
-  return Settled{agreement->newest, last, std::move(*again)};
+  repeated_ = std::move(*again);
+  return Settled{agreement->newest, last};
 }
 
-Result<LoggedRank::Settled> LoggedRank::takes_over(std::uint64_t epoch, Version last, const Status& completed) {
+Result<LoggedRank::Settled> JournaledRank::takes_over(std::uint64_t epoch, Version last, const Status& completed) {
   repairs_.host().passes_restore();
   const auto started = journal_.start(epoch);
   open_spill();
@@ -102,9 +104,9 @@ Result<LoggedRank::Settled> LoggedRank::takes_over(std::uint64_t epoch, Version 
 }
 
 // Whatever goes wrong here, the replacement still has the restored state and all messages, and computes alone.
-std::optional<std::uint64_t> LoggedRank::recompute() {
-  const auto recompute = repairs_.host().recompute();
-  if (!recompute || !catches_up()) return {};
+std::optional<std::uint64_t> JournaledRank::recompute() {
+  Helpers* const helpers = repairs_.host().helpers();
+  if (helpers == nullptr || !catches_up()) return {};
   const auto alone = [&](const Error& why) -> std::optional<std::uint64_t> {
     const std::string text = fmt::format("rank {} recomputes its steps alone: {}", setting_.rank.value,
                                          why.code == Code::communication ? "a process has died" : why.text());
@@ -119,7 +121,7 @@ std::optional<std::uint64_t> LoggedRank::recompute() {
   const std::uint64_t count = steps->end - steps->begin;
   const auto span = world_->trace.span("recompute");
   const auto start = std::chrono::steady_clock::now();
-  auto parts = recompute(*steps, splitter_of(on_loss_->split));
+  auto parts = helpers->recompute(*steps, on_loss_->split);
   if (!parts) return alone(parts.error());
   std::vector<Buffer> states;
   for (replay::PartResult& part : *parts) states.push_back(std::move(part.state));

@@ -1,4 +1,4 @@
-#include "rollback/choice_record.hpp"
+#include "logged/choice_record.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/background.hpp"
+#include "base/check.hpp"
 #include "engine/ending.hpp"
 
 namespace cairn {
@@ -38,10 +39,16 @@ Result<bool> Engine::step(Heads heads) {
     inquiry_.look(head_.clock());
     if (faults_) faults_->turn(life_.may_be_watched());
   }
+  if constexpr (kChecksSlowly) check_invariants();
   // A tick() in between may have failed.
   if (worked && broken_) return fail(*broken_);
   if (!worked) break_down(worked.error());
   return worked;
+}
+
+void Engine::check_invariants() const {
+  catalog_.check_invariants();
+  seals_.check_invariants();
 }
 
 void Engine::tick() {

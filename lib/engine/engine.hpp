@@ -114,6 +114,7 @@ class Engine {
   void receive_suspicion(Rank from, const std::string& text);
   void leave();
   void break_down(const Error& error);
+  void check_invariants() const;
   void break_silence();
   [[nodiscard]] Inquiry::Ways ways();
   [[nodiscard]] std::string doing() const;

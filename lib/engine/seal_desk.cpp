@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/check.hpp"
 #include "base/clock.hpp"
 #include "base/list_text.hpp"
 #include "level/local_level.hpp"
@@ -46,6 +47,16 @@ void SealDesk::receive(Rank from, const Seal& seal) {
   sealing.ranks.insert(from);
   last_version_ = std::max(last_version_, seal.version);
   if (seal.error) sealing.error = seal.error->in("rank " + std::to_string(from.value));
+}
+
+void SealDesk::check_invariants() const {
+  check(sealing_.empty() || sealing_.rbegin()->first <= last_version_);
+  check(!closing_vote_ || (closing_ && !closed_));
+  bool may_be_voted_on = true;
+  for (const auto& [version, sealing] : sealing_) {
+    check(!sealing.voting || may_be_voted_on);  // votes are taken in the order of versions
+    may_be_voted_on = may_be_voted_on && sealing.voting != nullptr;
+  }
 }
 
 Result<bool> SealDesk::advance() {

@@ -55,6 +55,8 @@ class SealDesk {
   // The highest number that any rank has used, as far as is known here.
   [[nodiscard]] Version last_version() const { return last_version_; }
   void begin_after(Version version) { last_version_ = version; }
+  // What holds between any two calls.
+  void check_invariants() const;
 
  private:
   // A snapshot being sealed, until the heads have voted on it.

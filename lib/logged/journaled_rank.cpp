@@ -130,6 +130,7 @@ void JournaledRank::enters(std::uint64_t call, const std::function<Version(Level
   for (const LevelId level : LevelSet::all())
     if (level > LevelId::local || !survives_nodes) safe = std::max(safe, reached(level));
   if (safe.value > 0) journal_.is_safe(safe.value);
+  if constexpr (kChecksSlowly) journal_.check_invariants();
 }
 
 void JournaledRank::look_whether_caught_up() {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/check.hpp"
 #include "store/names.hpp"
 
 namespace cairn {
@@ -267,6 +268,16 @@ Status Catalog::drop_old(Known& snapshot, LayoutId layout) {
     if (auto status = node.local->retire(name, names::owner_rank(shard.rank)); !status) return status;
   }
   return {};
+}
+
+void Catalog::check_invariants() const {
+  for (const auto& [id, one] : known) {
+    check(one.manifest.identity == id);
+    check((one.complete & one.struck).empty());
+    check(one.due.empty() || one.in_flight);
+    for (auto holding = one.manifest.holdings.begin(); holding != one.manifest.holdings.end(); ++holding)
+      check(one.manifest.find(holding->layout.id()) == &*holding);  // no two of one layout
+  }
 }
 
 std::vector<Rank> Catalog::find_damaged(const Identity& snapshot, const std::vector<ShardEntry>& shards) const {

@@ -106,6 +106,9 @@ struct Catalog {
   };
   [[nodiscard]] Losses look_for_losses() const;
 
+  // What holds between any two calls.
+  void check_invariants() const;
+
   const NodeContext& node;
   std::shared_ptr<StoreMemory> memory;
   KeepCounts keeps;

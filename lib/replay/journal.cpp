@@ -1,10 +1,12 @@
 #include "replay/journal.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "base/check.hpp"
 #include "codec/crc32c.hpp"
 
 namespace cairn::replay {
@@ -149,6 +151,17 @@ std::optional<std::string> Journal::obstacle() const {
   const std::string full = fmt::format("rank {}: the message log is full ({})", me_, size_of_room());
   if (log_.spill_bytes() == 0 || !log_.spill_error()) return full;
   return fmt::format("{}: {}", full, log_.spill_error()->message);
+}
+
+void Journal::check_invariants() const {
+  check(!catch_up_ || agreement_);         // only who has rolled back alone catches up,
+  check(!agreement_ || unchecked_since_);  // and its messages have not been compared since
+  check(!is_replacement() || !catch_up_);
+  check(!is_at_restore_ || started_);
+  if (!started_) return;
+  check(cut_ <= epoch() && (!unchecked_since_ || *unchecked_since_ <= epoch()));
+  check(logged_when_asked_ <= logged_ && logged_when_taken_ <= logged_);
+  check(std::ranges::adjacent_find(taken_, std::ranges::greater_equal(), &Taken::call) == taken_.end());
 }
 
 Standing Journal::standing(std::uint64_t calls, std::uint32_t version) const {

@@ -152,6 +152,9 @@ class Journal {
     channels_.is_checked();
   }
 
+  // What holds between any two calls.
+  void check_invariants() const;
+
  private:
   // For messages.
   [[nodiscard]] std::uint64_t room() const { return memory_ + log_.spill_bytes(); }

@@ -1,4 +1,6 @@
 // Ranks of a job on another number of ranks, whose messages are logged.
+#include <cstdint>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -37,6 +39,17 @@ TEST(ElasticLog, lets_a_failure_roll_back_all_ranks_until_there_is_a_snapshot_of
       EXPECT_FALSE(obstacle());
     });
   }
+}
+
+// Nothing refuses snapshot() before restore(), and no message is logged then.
+TEST(LoggedJob, whose_ranks_never_restore_takes_snapshots) {
+  Job job({3, 3}, elastic_settings("", "[recovery]\nmode = respawn\nrollback = lost\n"));
+  job.can_be_repaired = true;
+  job.run_well_and_die([](JobSession& session) {
+    std::uint64_t step = 0;
+    session.protect("step", step);
+    for (; step < 4; ++step) EXPECT_TRUE(session.snapshot(LevelId::local)) << step;
+  });
 }
 
 }  // namespace

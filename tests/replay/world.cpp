@@ -145,6 +145,7 @@ bool World::step_of(const std::set<std::uint32_t>& ranks) {
 
 void World::make(std::uint32_t rank) {
   Process& process = processes_[rank];
+  if (mutant_ == Mutant::none) process.journal->check_invariants();
   const Operation& operation = program_[rank][process.at];
   const bool blocks =
       operation.kind == Kind::send || operation.kind == Kind::receive || operation.kind == Kind::receive_any;
@@ -403,6 +404,7 @@ void World::go_on(std::uint64_t epoch) {
     Process& process = processes_[rank];
     auto again = process.journal->goes_on(*agreement, epoch, shipped[rank]);
     if (!again) return wrong(again.error().message);
+    if (mutant_ == Mutant::none) process.journal->check_invariants();
     for (Pending& pending : process.pending)
       if (pending.sends) pending.complete = true;  // the log has it
     if (mutant_ == Mutant::no_resend) continue;

@@ -194,6 +194,16 @@ snapshots() {
     --plain "$here" "$@"
 }
 
+# firsts REPETITIONS: of new jobs.
+firsts() {
+  local i
+  say "the first two snapshots of a run: $1 runs"
+  for ((i = 0; i < $1; ++i)); do
+    write_ini 1
+    job bench-snapshot --group headline --levels 1 --bytes "$size" --plain "$here" --only-first || return
+  done
+}
+
 lose() {
   local node
   for node in "$@"; do rm -rf "${local:?}/$(printf 'node%04d' "$node")"; done
@@ -288,6 +298,7 @@ headline() {
   choose 4
   measure snapshots headline 1,2,3,4 "$size" "$1"
   measure snapshots headline 1 1024 100 --no-streams
+  measure firsts "$2"
   measure restarts headline "restart from L1" 1 "$2"
   measure restarts headline "restart from L2, a node lost" 2 "$2" 1
   measure restarts headline "restart from L3, 2 of 4 nodes lost" 3 "$2" 0 2

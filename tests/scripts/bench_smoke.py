@@ -19,7 +19,8 @@ FIGURES = {
     "headline": [*(f"L{level} visible" for level in (1, 2, 3, 4)), *(f"L{level} until safe" for level in (1, 2, 3)),
                  "L4 until synced", "L4 until safe", "L1 visible, first five snapshots", "restart from L1",
                  "restart from L2, a node lost", "restart from L3, 2 of 4 nodes lost",
-                 "restart from L4, all nodes lost"],
+                 "restart from L4, all nodes lost", "first snapshot of a run", "second snapshot of a run",
+                 "memory of heads, restart from L2, a node lost"],
     "regions": [f"10,000 regions of 1 KiB: {what}"
                 for what in ("protect", "fresh start", "L1 visible", "restore from L1")],
     "opening": ["opening a session"],

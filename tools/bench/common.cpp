@@ -135,6 +135,12 @@ double Ranks::from_first(double value) const {
   return value;
 }
 
+double Ranks::sum(double mine) const {
+  double all = 0;
+  MPI_Reduce(&mine, &all, 1, MPI_DOUBLE, MPI_SUM, 0, comm_);
+  return all;
+}
+
 void Records::add(const Figure& figure) const {
   if (!writes_) return;
   nlohmann::json record{{"group", figure.group}, {"figure", figure.name}, {"unit", figure.unit}};

@@ -64,6 +64,8 @@ class Ranks {
   [[nodiscard]] Values slowest(const std::vector<Span>& mine) const;
   [[nodiscard]] Values together(const std::vector<Span>& mine) const;
   [[nodiscard]] double from_first(double value) const;
+  // On rank 0: over all ranks.
+  [[nodiscard]] double sum(double mine) const;
 
  private:
   void meet_once() const;

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -33,7 +34,27 @@ std::uint64_t last_level_cache_bytes() {
   return most > 0 ? most : kUnknownCacheBytes;
 }
 
+constexpr std::chrono::milliseconds kLook{5};
+
+// This process has in memory that is of no file.
+double own_mib() {
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;) {
+    std::uint64_t kib = 0;
+    if (word == "RssAnon:" && status >> kib) return static_cast<double>(kib) / cairn::kKiB;
+  }
+  return 0;
+}
+
 }  // namespace
+
+Peak::Peak() : before_(own_mib()), most_(before_) {
+  looks_ = std::jthread([this](const std::stop_token& stop) {
+    for (; !stop.stop_requested(); std::this_thread::sleep_for(kLook)) most_ = std::max(most_.load(), own_mib());
+  });
+}
+
+double Peak::mib() const { return most_ - before_; }
 
 Buffers::Buffers(std::uint64_t bytes) : source_(bytes), target_(bytes) {
   rewrite(0);

@@ -3,7 +3,9 @@
 // the caches is copied faster than any application sees.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <thread>
 #include <vector>
 
 #include "base/bytes.hpp"
@@ -25,6 +27,19 @@ class Buffers {
  private:
   cairn::Buffer source_;
   cairn::Buffer target_;
+};
+
+// How much more memory this process has had at most than when this object was made. Pages of files do not count, and
+// what it had for less than some milliseconds may be missed.
+class Peak {
+ public:
+  Peak();
+  [[nodiscard]] double mib() const;
+
+ private:
+  double before_;
+  std::atomic<double> most_;
+  std::jthread looks_;  // last: it uses the others
 };
 
 // Memory of this process that has nothing to do with what is timed, larger than the last-level cache.

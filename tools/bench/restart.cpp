@@ -2,7 +2,10 @@
 // job that is killed leaves them; every later life is timed from Session::open to the return of restore(), after
 // MPI_Init, and checks that it has the bytes of the first. In between, the script removes stores. What it is divided by
 // is a copy of the same bytes by as many ranks as the application has, all at once. Caches are displaced before both.
+//
+// The heads' memory is the sum of what each had at most, above what it had before the session.
 #include <algorithm>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -73,8 +76,9 @@ bench::Values time_copies(const bench::Ranks& world, const Options& options, ben
   return {bench::median(world.slowest(spans))};
 }
 
-void come_back(const Options& options) {
-  const bench::Ranks world(MPI_COMM_WORLD);
+// Times one life. Returns whether this process is a rank of the application.
+// `peak`: of this process since the session began to open.
+bool come_back_in(const bench::Ranks& world, const Options& options, std::optional<bench::Peak>& peak) {
   bench::Caches caches;
   const auto copy = time_copies(world, options, caches);
   cairn::Buffer state(options.bytes);
@@ -83,9 +87,10 @@ void come_back(const Options& options) {
 
   caches.displace();
   world.meet();
+  peak.emplace();
   const double start = bench::now();
   const auto session = cairn::Session::open(MPI_COMM_WORLD, options.config, failures);
-  if (!session) return;
+  if (!session) return false;
   const double opened = bench::now();
   session->protect("state", state.data(), state.size());
   const auto& report = session->restore();
@@ -108,6 +113,20 @@ void come_back(const Options& options) {
   add("", times[0]);
   add(": open", times[1]);
   add(": restore", times[2]);
+  return true;
+}
+
+void come_back(const Options& options) {
+  const bench::Ranks world(MPI_COMM_WORLD);
+  std::optional<bench::Peak> peak;
+  const bool computes = come_back_in(world, options, peak);
+  const double heads = world.sum(computes ? 0 : peak->mib());
+  const bench::Records records(options.setting, world.rank() == 0);
+  records.add({.group = options.group,
+               .name = "memory of heads, " + options.figure,
+               .values = {heads},
+               .unit = "MiB",
+               .facts = {{"bytes_per_rank", static_cast<double>(options.bytes)}}});
 }
 
 }  // namespace

@@ -6,12 +6,14 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 
 #include <cairn/cairn.hpp>
 
 #include "base/error.hpp"
 #include "guard/repair_calls.hpp"
 #include "mpi/failure_handler.hpp"
+#include "mpi/launcher.hpp"
 #include "mpi/lifeline.hpp"
 #include "mpi/logged_messages.hpp"
 #include "mpi/mpi_comm.hpp"
@@ -25,6 +27,12 @@
 #include "tap/world_guard.hpp"
 
 namespace cairn {
+
+[[nodiscard]] bool threads_may_communicate();
+// A session of only some of the ranks need not have the numbers that ckpt-run was asked for, nor a rank for a head.
+[[nodiscard]] bool has_all_ranks(MPI_Comm world);
+// Ends the job for an error that would come again in its next life. `about`: the call that is wrong.
+void end_for_mistake(const Launcher& launcher, const std::string& text, const char* about);
 
 struct Session::Mpi {
   SessionImpl* impl = nullptr;  // the Session's

@@ -88,6 +88,11 @@ run_tsan() {
 }
 run_ulfm() { tests/ulfm/run.sh "$([[ $depth == all ]] && echo all || echo brief)" "$seed"; }
 run_mpich() { tests/mpi/mpich.sh "$top/build"; }
+run_without() {
+  build_into "$top/build/without" -DCAIRN_LOCAL_ROLLBACK=OFF all cairn_tests_{unit,contract,cluster,golden} &&
+    ctest --test-dir "$top/build/without" -j "$(processors)" --output-on-failure -L 'unit|contract|cluster|golden' \
+      -LE 'long|root|judged'
+}
 run_fuzz() { tools/fuzz.sh --minutes 10; }
 run_torture() { tools/torture.sh --from "$seed" --minutes 10; }
 # The precompiled headers are in the compile commands.

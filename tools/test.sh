@@ -25,6 +25,7 @@
 #   ulfm       recovery inside a running job, on Open MPI 5 in a Debian 13 root of its own (needs root; made when missing);
 #              with --gate half of the scenarios, and one kill of each sweep
 #   mpich      jobs of MPICH, which ckpt-run starts again, with a build of their own
+#   without    --all only: a build without local rollback, and its tests of one process
 #   fuzz       --all only: ten minutes of fuzzing, with a build of its own
 #   torture    --all only: ten minutes of random jobs
 #
@@ -43,7 +44,7 @@ first=(packages layers format prose build judged)
 # Steps of different lanes run side by side: some mostly compile, and the jobs of others mostly wait. Ranks of MPI that wait
 # look again and again whether something has come, for as long as they get a processor, so that nothing gives way to them.
 lanes=("ctest" "mpich tidy asan tsan" "ulfm")
-last=(fuzz torture)
+last=(without fuzz torture)
 # shellcheck disable=SC2206 # lanes are lists of words
 gate_steps=("${first[@]}" ${lanes[*]})
 all_steps=("${gate_steps[@]}" "${last[@]}")

@@ -119,13 +119,7 @@ REPLAYED = {
 
 SPARES = "[recovery]\nmode = spares\nspares = 1\n"
 REFUSED = {
-    "mode = restart": ("[recovery]\nmode = restart\nrollback = lost\n", ["rollback", "mode"]),
-    "tap = off": (f"[job]\ntap = off\n{SPARES}rollback = lost\n", ["rollback", "tap"]),
     "not intercepted": (f"{SPARES}rollback = lost\n", ["rollback", "tap"], ["-x", "LD_PRELOAD=libmpi.so.40"]),
-    "no such value": (f"{SPARES}rollback = some\n", ["rollback", "all"]),
-    "no spill": (f"{SPARES}rollback = lost\n[replay]\nspill = on\n", ["spill", "off"]),
-    "no memory": (f"{SPARES}rollback = lost\n[replay]\nmemory = much\n", ["memory"]),
-    "survives the fire": (f"{SPARES}rollback = lost\n[replay]\nsurvives = fire\n", ["survives"]),
 }
 
 

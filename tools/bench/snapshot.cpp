@@ -80,9 +80,11 @@ class Meter {
     Times times;
     warm_up(cairn::LevelId::local, kFirst, times);
     const bench::Values visible = ranks_.slowest(times.visible);
-    add({.name = "first snapshot of a run", .values = {visible[0]}});
-    add({.name = "second snapshot of a run", .values = {visible[1]}});
-    if (options_.only_first) return;
+    if (options_.only_first) {
+      add({.name = "first snapshot of a run", .values = {visible[0]}});
+      add({.name = "second snapshot of a run", .values = {visible[1]}});
+      return;
+    }
     add({.name = "L1 visible, first five snapshots", .values = visible, .series = true});
     warm_up(cairn::LevelId::local, kWarmUp - kFirst, times);
   }

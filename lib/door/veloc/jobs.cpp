@@ -53,7 +53,7 @@ auto agreed(const Meeting& meeting, const std::string& what, const std::string& 
   std::optional<std::string> failed;
   try {
     result = call();
-  } catch (const Exception& error) {
+  } catch (const std::exception& error) {
     failed = error.what();
   }
   const bool leads = meeting.rank() == 0;

@@ -52,6 +52,10 @@ while [[ $# -gt 0 ]]; do
     *) die "usage: tools/bench.sh [--quick] [--json FILE] [--size BYTES] [--bin DIR]" ;;
   esac
 done
+if [[ -n $bin ]]; then
+  [[ -x $bin/bench-snapshot ]] || die "--bin $bin: there is no bench-snapshot; build the target bench-snapshot first"
+  bin=$(cd "$bin" && pwd)
+fi
 [[ $size =~ ^[0-9]+$ && $size -ge 1024 ]] || die "--size $size: write a number of bytes, 1024 or more"
 
 here=         # scratch on the disk: the global store, records, logs

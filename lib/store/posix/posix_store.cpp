@@ -75,6 +75,15 @@ class PosixStore::Parts {
     home_ = std::move(*again);  // the old one goes with the last writer of a file in it
     return home_;
   }
+  // Removes a directory as `discard` of the pool does.
+  using Discard = Status (posix::FilePool::*)(int directory, const std::string& name, const std::string& path);
+  [[nodiscard]] Status remove_by(Discard discard, const DirName& name) {
+    const auto here = home();
+    if (!here) return fail(here.error());
+    const auto checked = posix::check(path, name);
+    if (!checked) return fail(checked.error());
+    return ((*here)->pool.*discard)((*here)->job.get(), name.path, *checked);
+  }
   [[nodiscard]] bool mapped() {
     const std::lock_guard guard(mutex_);
     return home_->mapped;
@@ -216,20 +225,10 @@ Status PosixStore::remove(const FileName& name) {
   return (*home)->pool.discard(place->directory.get(), place->file, place->path);
 }
 
-Status PosixStore::remove_directory(const DirName& name) {
-  const auto home = parts_->home();
-  if (!home) return fail(home.error());
-  const auto path = posix::check(parts_->path, name);
-  if (!path) return fail(path.error());
-  return (*home)->pool.discard((*home)->job.get(), name.path, *path);
-}
+Status PosixStore::remove_directory(const DirName& name) { return parts_->remove_by(&posix::FilePool::discard, name); }
 
 Status PosixStore::remove_directory_later(const DirName& name) {
-  const auto home = parts_->home();
-  if (!home) return fail(home.error());
-  const auto path = posix::check(parts_->path, name);
-  if (!path) return fail(path.error());
-  return (*home)->pool.discard_later((*home)->job.get(), name.path, *path);
+  return parts_->remove_by(&posix::FilePool::discard_later, name);
 }
 
 Status PosixStore::rename_directory(const DirName& from, const DirName& to) {

@@ -4,18 +4,10 @@
 #include <utility>
 
 #include "base/check.hpp"
+#include "level/volume.hpp"
 #include "store/names.hpp"
 
 namespace cairn {
-namespace {
-
-std::uint64_t sum_of(const std::vector<ShardEntry>& shards) {
-  std::uint64_t bytes = 0;
-  for (const ShardEntry& shard : shards) bytes += shard.bytes;
-  return bytes;
-}
-
-}  // namespace
 
 void Known::strike(LevelSet levels) {
   const LevelSet now_struck = levels & complete;
@@ -158,9 +150,9 @@ void Catalog::trace_space() const {
   std::uint64_t parity = 0;
   for (const auto& [id, one] : known) {
     for (const Holding& holding : one.manifest.holdings) {
-      if (holding.own) shards += sum_of(*holding.own);
+      if (holding.own) shards += volume_bytes(*holding.own);
       if (holding.partner)
-        for (const HeldCopies& held : holding.partner->held) copies += sum_of(held.shards);
+        for (const HeldCopies& held : holding.partner->held) copies += volume_bytes(held.shards);
       if (holding.erasure)
         for (const ParityEntry& entry : holding.erasure->parity) parity += entry.bytes;
     }

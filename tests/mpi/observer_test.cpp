@@ -8,6 +8,7 @@
 #include <barrier>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -122,6 +123,25 @@ TEST_F(HeardCalls, name_who_sends_to_whom) {
   EXPECT_THAT(heard(), ElementsAre("begins MPI_Send send -2/7:8", "ends"));
 }
 
+// A function of a library that MPI calls when the communicator is duplicated.
+class AtDup {
+ public:
+  AtDup(MPI_Comm comm, MPI_Copy_function* function, void* value) : comm_(comm) {
+    MPI_Comm_create_keyval(function, MPI_COMM_NULL_DELETE_FN, &key_, nullptr);
+    MPI_Comm_set_attr(comm_, key_, value);
+  }
+  ~AtDup() {
+    MPI_Comm_delete_attr(comm_, key_);
+    MPI_Comm_free_keyval(&key_);
+  }
+  AtDup(const AtDup&) = delete;
+  AtDup& operator=(const AtDup&) = delete;
+
+ private:
+  MPI_Comm comm_;
+  int key_ = MPI_KEYVAL_INVALID;
+};
+
 // As a library does that ends its session in a callback of MPI_Finalize.
 TEST_F(HeardCalls, may_end_an_observer) {
   struct Other {
@@ -134,17 +154,14 @@ TEST_F(HeardCalls, may_end_an_observer) {
     *copied = 0;
     return MPI_SUCCESS;
   };
-  int key = MPI_KEYVAL_INVALID;
-  MPI_Comm_create_keyval(end, MPI_COMM_NULL_DELETE_FN, &key, nullptr);
-  MPI_Comm_set_attr(root_, key, &other);
+  std::optional<AtDup> at_dup(std::in_place, root_, end, &other);
   heard();
   MPI_Comm copy = MPI_COMM_NULL;
   MPI_Comm_dup(root_, &copy);
   EXPECT_EQ(other, nullptr);
   EXPECT_THAT(heard(), ElementsAre(testing::HasSubstr("begins MPI_Comm_dup"), "ends"));
   MPI_Comm_free(&copy);
-  MPI_Comm_delete_attr(root_, key);
-  MPI_Comm_free_keyval(&key);
+  at_dup.reset();
   other = std::make_unique<Other>();
   MPI_Barrier(root_);
   EXPECT_THAT(other->notes.take(), ElementsAre(testing::HasSubstr("begins MPI_Barrier"), "ends"));
@@ -163,9 +180,7 @@ TEST_F(HeardCalls, may_begin_many_observers) {
     *copied = 0;
     return MPI_SUCCESS;
   };
-  int key = MPI_KEYVAL_INVALID;
-  MPI_Comm_create_keyval(begin, MPI_COMM_NULL_DELETE_FN, &key, nullptr);
-  MPI_Comm_set_attr(root_, key, &others);
+  const AtDup at_dup(root_, begin, &others);
   heard();
   MPI_Comm copy = MPI_COMM_NULL;
   MPI_Comm_dup(root_, &copy);
@@ -176,8 +191,6 @@ TEST_F(HeardCalls, may_begin_many_observers) {
   MPI_Barrier(root_);
   EXPECT_THAT(others.notes.front().take(), IsEmpty());
   EXPECT_THAT(others.notes.back().take(), ElementsAre(testing::HasSubstr("begins MPI_Barrier"), "ends"));
-  MPI_Comm_delete_attr(root_, key);
-  MPI_Comm_free_keyval(&key);
 }
 
 TEST_F(HeardCalls, speak_of_ranks_as_the_session_does) {
